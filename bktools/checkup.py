@@ -2,59 +2,32 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import email.utils
 import platform
 import shutil
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import closing
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any
-from urllib.parse import urlsplit
 
-import msgspec
 import pandas as pd
 
 import bktools
 from bktools import disk
 from bktools.connection import open_service
 from bktools.contract import rules
-from bktools.contract.categories import CATEGORIES
-from bktools.contract.employees import EMPLOYEES
-from bktools.contract.endpoint import Endpoint
-from bktools.errors import (
-    BktoolsError,
-    ConfigurationError,
-    JournalError,
-    ScopeError,
-    ServiceError,
-    StorageError,
-)
-from bktools.journal.environments import changed_address
-from bktools.journal.folders import command_for, environment_of
+from bktools.errors import BktoolsError, ConfigurationError, JournalError, ScopeError, StorageError
 from bktools.journal.journal import Journal, has_none_yet, identity_of
 from bktools.journal.right_journal import problems
-from bktools.service.answers import read_answer
-from bktools.service.auth import authorization
-from bktools.service.transport import Answer, Limits, Transport, request_of
+from bktools.service import Service
 from bktools.settings import Settings, load_settings
 from bktools.wording import Sentence, words
 
 OK, WARNING, FAILED = "ok", "warning", "failed"
 
-# Seconds that the clock may differ: the Date header has whole seconds, and answers take time.
-CLOCK_TOLERANCE = 60.0
 # Bytes that a close needs, with room to spare.
 SPACE = 1 << 30
-LIMITS = Limits(connect=10.0, read=20.0, whole=30.0)
-
-
-class Page(msgspec.Struct, frozen=True):
-    """The first page of an answer; whether its records agree with the interface is not checked here."""
-
-    data: tuple[dict[str, Any], ...] = ()
+# Seconds to wait for the service.
+PATIENCE = 20.0
 
 
 @dataclass(frozen=True)
@@ -69,7 +42,7 @@ class Checked:
 
 
 def check(environment: str | None = None, *, company: str | None = None) -> pd.DataFrame:
-    """Check the configuration, the service, the clock, the journal and the disk; the check only reads.
+    """Check the configuration, the service, the company, the journal and the disk; the check only reads.
 
     Parameters
     ----------
@@ -121,11 +94,12 @@ def checks(environment: str | None = None, *, company: str | None = None) -> Ite
     where = "" if address in (None, settings.environment) else f", {address} ({sources['base_url']})"
     yield Checked("configuration", OK, f"{settings.environment} ({sources['environment']}){where}")
     try:
-        with open_service(settings) as service:
-            yield from _of_service(service.settings)
+        with open_service(replace(settings, retries=0, timeout=PATIENCE)) as service:
+            yield from _of_service(service)
+    except ScopeError as error:
+        yield _failed("company", error, words()("checkup.ask_for_access"))
     except BktoolsError as error:
-        yield _failed("sandbox" if settings.is_sandbox else "connection", error)
-    yield from _address(settings)
+        yield _failed("connection", error, words()("checkup.look"))
     yield _journal(settings)
     yield _disk(settings)
 
@@ -134,88 +108,22 @@ def _failed(check: str, error: BktoolsError, to_do: str = "") -> Checked:
     return Checked(check, FAILED, str(error), to_do, error)
 
 
-def _of_service(settings: Settings) -> Iterator[Checked]:
-    company = settings.company
-    try:
-        if company is not None:
-            company = rules.company_of(settings)
-        # Categories need a company; employees are of all companies that the credential can see.
-        endpoint = EMPLOYEES.search if company is None else CATEGORIES.search
-        header = authorization(endpoint, settings)
-    except BktoolsError as error:
-        yield _failed("credential", error)
-        return
-    name = "token" if header.startswith("Bearer") else "api_key"
-    text = words()("checkup.credential", name=name, source=settings.sources[name])
-    yield Checked("credential", OK, text)
-    host = urlsplit(str(settings.base_url))
-    body = None if company is None else msgspec.json.encode({"companyId": company})
-    request = request_of(endpoint, settings, query=[("limit", "1")], body=body)
-    begun = time.monotonic()
-    try:
-        with closing(Transport(settings)) as transport:
-            answer = transport.send(request, LIMITS, begun + LIMITS.whole)
-    except ServiceError as error:
-        yield _failed("connection", error, words()("checkup.look"))
-        return
-    took = time.monotonic() - begun
-    code = "trusted" if host.scheme == "https" else "plain"
-    yield Checked("connection", OK, words()(f"checkup.{code}", address=host.netloc, seconds=f"{took:.2f}"))
-    yield from _company(answer, endpoint, company, settings)
-    yield _clock(answer[1])
-
-
-def _company(
-    answer: Answer, endpoint: Endpoint, company: str | None, settings: Settings
-) -> Iterator[Checked]:
-    try:
-        rows = read_answer(answer, Page, endpoint).data
-    except ServiceError as error:
-        is_scope = isinstance(error, ScopeError)
-        advice = words()("checkup.ask_for_access" if is_scope else "checkup.look")
-        yield _failed("company" if is_scope else "access", error, advice)
-        return
-    texts = words()
-    yield Checked("access", OK, texts("checkup.accepted", status=answer[0]))
+def _of_service(service: Service) -> Iterator[Checked]:
+    settings, texts, begun = service.settings, words(), time.monotonic()
+    company = None if settings.company is None else rules.company_of(settings)
+    if company is None:
+        # Employees are of all companies that the credential can see.
+        service.search_employees(limit=1)
+    rows = () if company is None else service.search_categories(company, limit=1).data
+    seconds = f"{time.monotonic() - begun:.2f}"
+    yield Checked("connection", OK, texts("checkup.answered", address=settings.base_url, seconds=seconds))
     if company is None:
         yield Checked("company", WARNING, texts("checkup.no_company"), texts("checkup.set_company"))
-        return
-    name = settings.name_of(company)
-    shown = company if name == company else f"{name} ({company})"
-    if rows:
-        yield Checked("company", OK, texts("checkup.readable", company=shown))
+    elif rows:
+        yield Checked("company", OK, texts("checkup.readable", company=settings.title_of(company)))
     else:
-        text, advice = texts("checkup.no_categories", company=shown), texts("checkup.right_company")
-        yield Checked("company", WARNING, text, advice)
-
-
-def _clock(headers: Mapping[str, str]) -> Checked:
-    texts = words()
-    try:
-        theirs = email.utils.parsedate_to_datetime(headers.get("date", ""))
-    except ValueError:
-        return Checked("clock", WARNING, texts("checkup.no_time"))
-    off = (dt.datetime.now(dt.UTC) - theirs).total_seconds()
-    if abs(off) <= CLOCK_TOLERANCE:
-        return Checked("clock", OK, texts("checkup.same_time"))
-    code = "checkup.ahead" if off > 0 else "checkup.behind"
-    error = ConfigurationError(Sentence(code, by=str(dt.timedelta(minutes=round(abs(off) / 60)))))
-    return _failed("clock", error, texts("checkup.set_clock"))
-
-
-def _address(settings: Settings) -> Iterator[Checked]:
-    """Yield the question about an address that changed since the journal of the environment was used."""
-    try:
-        changed = None if settings.is_sandbox or has_none_yet(settings) else changed_address(settings)
-    except BktoolsError:
-        # The check of the journal says why it cannot be opened.
-        return
-    if changed:
-        before, after = changed
-        facts = {"environment": settings.environment, "before": before, "after": after}
-        accept = command_for(environment_of(settings), "check --accept-address")
-        error = JournalError(Sentence("checkup.address", **facts))
-        yield _failed("address", error, words()("checkup.accept", command=accept))
+        text = texts("checkup.no_categories", company=settings.title_of(company))
+        yield Checked("company", WARNING, text, texts("checkup.right_company"))
 
 
 def _journal(settings: Settings) -> Checked:
@@ -232,7 +140,7 @@ def _journal(settings: Settings) -> Checked:
     except BktoolsError as error:
         return _failed("journal", error)
     if faults:
-        return _failed("journal", StorageError(f"{place}: {faults[0]}"), texts("checkup.problems"))
+        return _failed("journal", JournalError(f"{place}: {faults[0]}"), texts("checkup.problems"))
     if count := waiting[0]["batches"]:
         text = texts("checkup.waiting", count=count)
         return Checked("journal", WARNING, text, texts("checkup.resolve"))

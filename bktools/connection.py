@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import functools
-import os
 import shutil
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from bktools import disk
 from bktools.contract import rules
-from bktools.errors import ArgumentError, ConfigurationError, StorageError
+from bktools.errors import ConfigurationError, StorageError
 from bktools.service import Service
 from bktools.settings import (
     SANDBOX,
@@ -32,36 +30,10 @@ from bktools.wording import LANGUAGES, Sentence, Words, reader, words
 
 # The sandbox imports a web server, so it is imported only where one is started.
 if TYPE_CHECKING:
-    from bktools.sandbox import Fault, Server
+    from bktools.sandbox import Server
 
 
-class Overrides(TypedDict, total=False):
-    """The settings as typed arguments; None is the same as not given."""
-
-    base_url: str | None
-    token: str | Secret | Callable[[], str] | None
-    token_command: str | None
-    api_key: str | Secret | None
-    balance_url: str | None
-    balance_token: str | Secret | Callable[[], str] | None
-    company: str | None
-    company_name: str | None
-    currency: str | None
-    journal: str | Secret | None
-    read_only: bool | None
-    requests_per_minute: int | None
-    language: str | None
-    timeout: float | dt.timedelta | None
-    retries: int | None
-    proxy: str | Secret | None
-    ca_bundle: str | os.PathLike[str] | None
-    keep_days: int | None
-    cache_dir: str | os.PathLike[str] | None
-    data_dir: str | os.PathLike[str] | None
-    sent_log_dir: str | os.PathLike[str] | None
-
-
-def connect(environment: str | None = None, **overrides: Unpack[Overrides]) -> Service:
+def connect(environment: str | None = None, **overrides: Any) -> Service:
     """Connect to the service.
 
     Parameters
@@ -113,7 +85,7 @@ def open_service(settings: Settings) -> Service:
     from bktools.sandbox import Server
 
     server = Server(settings.state_dir).start()
-    return Service(_at(server, settings), on_close=server.stop)
+    return Service(_at(server, settings, kept_company_names()), on_close=server.stop)
 
 
 def words_for(language: str | None, settings: Settings) -> Words:
@@ -124,9 +96,7 @@ def words_for(language: str | None, settings: Settings) -> Words:
     ArgumentError
         When bktools has no sentences of it.
     """
-    if language is not None and language not in LANGUAGES:
-        raise ArgumentError("language", Sentence("rule.one_of", choices=", ".join(LANGUAGES)), language)
-    return words(language or settings.language)
+    return words(settings.language if language is None else rules.one_of("language", language, LANGUAGES))
 
 
 def company_named(company: object) -> str:
@@ -157,20 +127,6 @@ def keep_company_name(settings: Settings, company_id: str, name: str) -> Setting
     return replace(settings, company=company_id, company_name=name)
 
 
-class SandboxOptions(TypedDict, total=False):
-    """Options of the sandbox's server, see `bktools.sandbox.Server`."""
-
-    seed: int
-    companies: int
-    categories: int
-    employees: int
-    latency: float
-    requests_per_minute: int | None
-    max_limit: int
-    job_seconds: float
-    faults: Iterable[Fault | str]
-
-
 class Sandbox:
     """Run the embedded service; as a context manager, return a `Service` that is connected to it.
 
@@ -188,11 +144,6 @@ class Sandbox:
     server : bktools.sandbox.Server
         The running server, with its addresses and tokens.
 
-    Raises
-    ------
-    ArgumentError
-        When an option is unknown, or, on entering, its value is out of bounds.
-
     Examples
     --------
     >>> import bktools
@@ -202,10 +153,7 @@ class Sandbox:
     True
     """
 
-    def __init__(self, folder: str | Path | None = None, **options: Unpack[SandboxOptions]) -> None:
-        rules.refuse_unknown(options, SandboxOptions.__annotations__, "Sandbox")
-        if folder is not None and not isinstance(folder, str | Path):
-            raise ArgumentError("folder", Sentence("rule.path"), folder)
+    def __init__(self, folder: str | Path | None = None, **options: Any) -> None:
         self._folder = folder
         self._options = options
         self._stack = ExitStack()
@@ -214,12 +162,11 @@ class Sandbox:
         from bktools.sandbox import Server
 
         with ExitStack() as stack:
-            folder = Path(
-                stack.enter_context(disk.temporary_folder()) if self._folder is None else self._folder
-            )
-            settings = load_settings(
+            folder = Path(self._folder or stack.enter_context(disk.temporary_folder()))
+            # The user's own settings are not read.
+            settings = Settings(
                 SANDBOX,
-                env={},
+                requests_per_minute=0,
                 data_dir=folder / "data",
                 cache_dir=folder / "cache",
                 sent_log_dir=folder / "sent_log",
@@ -265,19 +212,18 @@ def forget_sandbox(settings: Settings) -> None:
         raise StorageError(Sentence("error.sandbox_not_removed", **facts)) from error
 
 
-def _at(server: Server, settings: Settings) -> Settings:
-    known: dict[str, Any] = {
+def _at(server: Server, settings: Settings, names: Mapping[str, str] = {}) -> Settings:
+    """Return the settings with what a running sandbox has; `names` are what a person calls the companies."""
+    of_server: dict[str, Any] = {
         "base_url": server.base_url,
         "token": Secret(server.token),
         "api_key": Secret(server.api_key),
         "balance_url": server.balance_url,
         "balance_token": Secret(server.balance_token),
-        "company": settings.company or server.company_id,
     }
-    names = server.company_names | kept_company_names()
-    known["company_name"] = settings.company_name or names.get(known["company"])
-    of_server = [name for name in known if "company" not in name]
-    sources = dict(settings.sources) | dict.fromkeys(of_server, "the running sandbox")
-    if settings.company is None:
-        sources["company"] = "the sandbox's first company"
-    return replace(settings, sources=sources, **known)
+    sources = {**settings.sources} | dict.fromkeys(of_server, words()("setting.running_sandbox"))
+    company, name = settings.company, settings.company_name
+    if company is None:
+        company, sources["company"] = server.company_id, words()("setting.first_company")
+    name = name or names.get(company) or server.company_names.get(company)
+    return replace(settings, sources=sources, company=company, company_name=name, **of_server)

@@ -14,6 +14,7 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pandas as pd
 import pyarrow as pa
@@ -75,7 +76,14 @@ def _folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(autouse=True)
-def _own_folders(_folders: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_environment() -> Iterator[None]:
+    """Variables that a test or a command sets are gone when the test ends."""
+    with mock.patch.dict(os.environ):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _own_folders(_own_environment: None, _folders: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads the settings of whoever runs it, or writes to their folders."""
     own = next(_folders)
     own.mkdir()

@@ -41,13 +41,24 @@ def test_a_sandbox_for_tests_leaves_nothing_behind():
         gone.get_employee(SOMEBODY)
 
 
-def test_a_misspelt_option_is_refused_at_once():
-    """An unknown option of a sandbox or a connection is refused, and the known ones are listed."""
-    said = r"latencey is not an argument of Sandbox; there are seed, .*did you mean latency"
-    with pytest.raises(ArgumentError, match=said):
-        bktools.Sandbox(latencey=1)
+def test_a_misspelt_setting_is_refused_at_once():
+    """An unknown setting of a connection is refused, and the known ones are listed."""
     with pytest.raises(ConfigurationError, match="no setting 'tokn'; there are base_url, token"):
         bktools.connect("sandbox", tokn="t")
+
+
+def test_a_sandbox_reads_nothing_of_the_user(tmp_path, monkeypatch):
+    """Neither the config file nor the names that a person gave to companies are those of `Sandbox()`."""
+    monkeypatch.setattr("bktools.settings.load.platformdirs.user_config_path", lambda _: tmp_path)
+    monkeypatch.delenv("BKTOOLS_CONFIG")
+    with bktools.Sandbox() as service:
+        company, name = service.settings.company, service.settings.company_name
+    (tmp_path / "company_names.json").write_text(f'{{"{company}": "Other GmbH"}}')
+    (tmp_path / "config.toml").write_text("[sandbox]\ncurrency = 'USD'\n")
+    with bktools.connect("sandbox") as service:
+        assert (service.settings.company_name, service.settings.currency) == ("Other GmbH", "USD")
+    with bktools.Sandbox() as service:
+        assert (service.settings.company_name, service.settings.currency) == (name, None)
 
 
 def test_the_server_s_libraries_wait_for_a_sandbox():

@@ -67,7 +67,8 @@ def test_the_story_of_a_wheel(tmp_path):
     wanted = run(
         "git", "ls-files", "--cached", "--others", "--exclude-standard", "bktools", folder=ROOT
     ).split()
-    assert packed == {*(name for name in wanted if (ROOT / name).exists()), "bktools/commit.txt"}
+    samples = {f"bktools/sandbox/samples/{path.name}" for path in (ROOT / "data").iterdir()}
+    assert packed == {*(name for name in wanted if (ROOT / name).exists()), "bktools/commit.txt", *samples}
     # A page of an index has no files of the repository.
     assert re.findall(r"\]\((?!https?://|#).*?\)", page) == []
     with tarfile.open(sdist) as files:

@@ -13,7 +13,6 @@ from typer.main import get_command
 
 from bktools.cli.app import app
 from bktools.cli.guide import TOPICS, text_of
-from bktools.sandbox.sample import write_account_list, write_sample_data
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -80,12 +79,6 @@ def test_commands_and_files_that_are_named_exist():
         r"(?:tests|bktools)/[\w./-]+\w", CONTRIBUTING
     )
     assert [file for file in [*files, ".ci/run", "CHANGELOG.md"] if not (ROOT / file).exists()] == []
-
-
-def test_data_is_in_step_with_the_sandbox(tmp_path):
-    """The files in `data` are those that the generator writes today, to the byte."""
-    for path in (*write_sample_data(tmp_path), write_account_list(tmp_path)):
-        assert path.read_bytes() == (ROOT / "data" / path.name).read_bytes()
 
 
 def test_top_level_holds_nothing_else():

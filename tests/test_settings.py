@@ -13,11 +13,11 @@ import types
 import pytest
 
 import bktools
-from bktools.connection import Overrides, keep_company_name, service_or_default
+from bktools.connection import keep_company_name, service_or_default
 from bktools.contract.categories import CATEGORIES
 from bktools.errors import ConfigurationError
 from bktools.service.transport import request_of
-from bktools.settings import SETTINGS, Secret, TokenSource, load_settings
+from bktools.settings import Secret, TokenSource, load_settings
 
 URL = "https://books.example/api"
 
@@ -261,11 +261,6 @@ def test_a_misspelt_variable_is_refused(name, meant):
     others = {f"BKTOOLS_{name}": "", "BKTOOLS_VERSION": "1", "BKTOOLS_TEST_RUNS": "5"}
     others["_BKTOOLS_COMPLETE"] = "x"
     assert load_settings(env=connection | others).journal is None
-
-
-def test_arguments_are_the_settings():
-    """What an editor offers for `connect` are the settings, each of them."""
-    assert Overrides.__annotations__.keys() == SETTINGS.keys()
 
 
 def test_a_timeout_is_seconds():

@@ -106,7 +106,7 @@ class Desk:
         return {**self.environment, **self.company}
 
     def check(self) -> Call:
-        """Check configuration, service, company, clock, journal and disk. Begin with it."""
+        """Check configuration, service, company, journal and disk. Begin with it."""
         return self._table("check", self.books)
 
     def load_categories(self) -> Call:

@@ -22,7 +22,7 @@ def main() -> None:
         try:
             # Keeps escape sequences in the text until `visible` shows them: Typer would drop them outside of
             # a terminal. The parser's own errors are raised, to be data where the output is JSON.
-            code = get_command(app)(arguments, color=True, standalone_mode=False)
+            code = get_command(app)(arguments, "bktools", color=True, standalone_mode=False)
         except Abort:
             code = Exit.FAILED
         except Exception as error:  # noqa: BLE001 - it is printed, an unexpected one with its traceback

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from enum import StrEnum
 from typing import Any
 
 import typer
@@ -36,10 +37,11 @@ from bktools.cli.exits import Exit, exit_codes
 from bktools.cli.help import ANYWHERE, Command, Group
 from bktools.cli.loading import loader
 from bktools.cli.log import LogLevel, logged
-from bktools.cli.options import one_of, option, with_shared_options
+from bktools.cli.options import option, with_shared_options
 from bktools.contract import NOUNS
 from bktools.errors import ConfigurationError
-from bktools.wording import LANGUAGE_VARIABLE, LANGUAGES, reader
+from bktools.settings import configured_language
+from bktools.wording import LANGUAGE_VARIABLE, reader
 
 # In the order of the help.
 COMMANDS: tuple[Callable[..., Exit | None], ...] = (
@@ -63,6 +65,14 @@ COMMANDS: tuple[Callable[..., Exit | None], ...] = (
     guide.guide,
 )
 GROUPS = (accounts, export, journal, periods, sandbox)
+
+
+class Language(StrEnum):
+    """The languages of results and reports."""
+
+    EN = "en"
+    DE = "de"
+
 
 FLAGS = ("--verbose", "--quiet")
 WITH_VALUE = ("--log-level", "--language")
@@ -123,29 +133,6 @@ def _version(is_given: bool) -> None:
         raise typer.Exit
 
 
-@contextmanager
-def _reading(language: str | None) -> Iterator[None]:
-    """Make a language, or the configured one, the reader's while the context lasts."""
-    from bktools.settings import configured_language, load_settings
-
-    before = os.environ.get(LANGUAGE_VARIABLE), reader.language
-    if language is not None:
-        os.environ[LANGUAGE_VARIABLE] = language
-    reader.language = language
-    # Commands that need no service work without settings, too.
-    with suppress(ConfigurationError):
-        try:
-            reader.language = load_settings().language
-        except ConfigurationError:
-            reader.language = configured_language()
-    try:
-        yield
-    finally:
-        variable, reader.language = before
-        os.environ.pop(LANGUAGE_VARIABLE, None)
-        os.environ |= {} if variable is None else {LANGUAGE_VARIABLE: variable}
-
-
 @app.callback()
 def every_command(
     context: typer.Context,
@@ -157,13 +144,9 @@ def every_command(
         "--verbose", "Show the whole traceback of an error.", False
     ),
     quiet: bool = option("--quiet", "Print results, warnings and errors only: no notes and bars.", False),
-    log_level: LogLevel | None = option(
-        "--log-level", "Log each step, wait and retry of this level and worse with its time."
-    ),
-    language: str | None = option(
-        "--language CODE",
-        "Language of results and reports, en or de; by default the configured one.",
-        callback=one_of("language", LANGUAGES),
+    log_level: LogLevel | None = option("--log-level", "Log steps and retries of this level and worse."),
+    language: Language | None = option(
+        "--language CODE", "Language of results and reports, en or de; by default the configured one."
     ),
 ) -> None:
     """From your spend tool (the service) to the ERP: load, reconcile, export once, close a month, verify.
@@ -173,4 +156,8 @@ def every_command(
     Try it without a service: bktools month-end --sandbox. Read more: bktools guide
     """
     context.with_resource(logged(log_level, quiet=quiet))
-    context.with_resource(_reading(language))
+    if language is not None:
+        os.environ[LANGUAGE_VARIABLE] = language
+    # Commands that need no service work without settings, too.
+    with suppress(ConfigurationError):
+        reader.language = configured_language()

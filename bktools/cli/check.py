@@ -15,11 +15,9 @@ from bktools.wording import words
 def check(
     books: options.Company,
     table: results.Table,
-    accept_address: bool = option(
-        "--accept-address", "Record that the environment has the present address from now on.", False
-    ),
+    accept_address: bool = option("--accept-address", "Confirm the environment's new address, once.", False),
 ) -> Exit:
-    """Check service, company, clock, journal and disk.
+    """Check service, company, journal and disk.
 
     Nothing is written to the service, and no secret is shown. The exit code is that of the first failed
     check.

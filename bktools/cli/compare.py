@@ -10,9 +10,8 @@ from bktools.cli import options, results
 from bktools.cli.options import REQUIRED, argument, option
 from bktools.cli.output import tell
 from bktools.contract import rules
-from bktools.errors import ArgumentError
 from bktools.progress import note
-from bktools.wording import Sentence, words
+from bktools.wording import words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,15 +22,9 @@ KEYS = ("category", "account", "employee")
 def compare(
     books: options.Company,
     table: results.Table,
-    before: str = argument(
-        "BEFORE", "A month, such as 2026-10, or a moment, such as 2026-10-31 or 2026-10-31T18:00Z.", REQUIRED
-    ),
-    after: str | None = argument(
-        "AFTER", "A later month or moment; by default now, where BEFORE is a moment."
-    ),
-    by: list[str] | None = option(
-        "--by KEY", "Only exported amounts by category, account or employee; may be repeated."
-    ),
+    before: str = argument("BEFORE", "A month (2026-10) or a moment (2026-10-31T18:00Z).", REQUIRED),
+    after: str | None = argument("AFTER", "A later one; by default now, where BEFORE is a moment."),
+    by: list[str] | None = option("--by KEY", "Only by category, account or employee; repeatable."),
     largest_first: bool = options.LARGEST_FIRST,
     threshold: str | None = options.THRESHOLD,
 ) -> None:
@@ -41,16 +34,14 @@ def compare(
 
     Example: bktools compare 2026-10 2026-11
     """
-    if unknown := {*(by or ())} - {*KEYS}:
-        raise ArgumentError("--by", Sentence("rule.one_of", choices=", ".join(KEYS)), min(unknown))
+    tables = [f"exported_by_{rules.one_of('--by', key, KEYS)}" for key in by or ()]
     with books.connected() as service:
         changes = bktools.compare(
             before, after, company=rules.company_of(service.settings), threshold=threshold, service=service
         )
     texts, about = words(), changes.attrs["bktools"]
     smaller = about["below_threshold"]
-    if by:
-        tables = [f"exported_by_{key}" for key in by]
+    if tables:
         changes = changes[changes["table"].isin(tables)]
         smaller = sum(about["smaller"].get(table, 0) for table in tables)
     if not largest_first:

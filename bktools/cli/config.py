@@ -5,7 +5,6 @@ from __future__ import annotations
 import typer
 
 from bktools.cli import options, results
-from bktools.consoles import listed
 from bktools.wording import words
 
 
@@ -18,19 +17,16 @@ def config(
     Example: BKTOOLS_ENVIRONMENT=staging bktools config
     """
     from bktools.journal.journal import identity_of
-    from bktools.settings import config_path
+    from bktools.settings import config_path, listed_settings
 
     settings, file, texts = books.settings(), config_path(), words()
-    state = "config_exists" if file.exists() else "no_config_yet"
+    shown = str(file) if file.exists() else texts("command.no_config_yet", file=file)
     rows = [
         *settings.rows(),
         (texts("command.journal_in_use"), identity_of(settings), ""),
-        (texts("command.config_file"), texts(f"command.{state}", file=file), ""),
+        (texts("command.config_file"), shown, ""),
     ]
     if table.is_for_people:
-        lines = [
-            (name, "  ".join(filter(None, [value, source and f"({source})"]))) for name, value, source in rows
-        ]
-        typer.echo("\n".join([texts("command.settings"), *listed(lines, indent="  ")]))
+        typer.echo("\n".join([texts("command.settings"), *listed_settings(rows)]))
         return
     table.hand_over_rows("setting value source", [[text or None for text in row] for row in rows])

@@ -1,4 +1,4 @@
-"""Exit codes, each declared once."""
+"""Exit codes, each declared once, and the end of a command that fails."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import itertools
 import sys
 import traceback
 from collections.abc import Sequence
-from contextlib import suppress
 from enum import IntEnum
 from typing import Any, NoReturn, Self
 
 from bktools import errors
 from bktools.cli.output import tell
 from bktools.progress import note
-from bktools.settings import configured_language
 from bktools.visible import visible
-from bktools.wording import LANGUAGES, Words, words
+from bktools.wording import LANGUAGES, words
 
 
 class Exit(IntEnum):
@@ -34,17 +32,9 @@ class Exit(IntEnum):
     FAILED = 1, "failed", "report it with the output of --verbose and of bktools --version"
     # The parser's own.
     USAGE = 2, "wrong option", "correct the command; --help lists its options"
-    CONFIGURATION = (
-        3,
-        "configuration",
-        "correct the setting; bktools config shows all values and their sources",
-    )
+    CONFIGURATION = 3, "configuration", "correct the setting; bktools config shows all values and sources"
     INPUT = 4, "a file or an argument cannot be used", "correct the file or the argument that is named"
-    UNREACHABLE = (
-        5,
-        "no connection to the service",
-        "run the command again later; bktools check tests the connection",
-    )
+    UNREACHABLE = 5, "no connection to the service", "run again later; bktools check tests the connection"
     REFUSED = 6, "credentials refused", "renew the token or ask for its permission, then bktools check"
     SERVICE = 7, "the service failed", "run the command again later"
     STORAGE = 8, "a file or the storage failed", "free or repair the disk, then run the command again"
@@ -58,7 +48,7 @@ class Exit(IntEnum):
     SOME_COMPANIES = (
         12,
         "some companies failed, the others are done",
-        "run the command again: it asks only for those that failed",
+        "run again: only these are asked for",
     )
     INTERRUPTED = 130, "interrupted", "run the command again: completed steps are skipped"
 
@@ -86,11 +76,19 @@ BY_ERROR: tuple[tuple[type[BaseException], Exit, str], ...] = (
 )
 # Errors whose line cannot say all that a person needs: the page of the guide is named below it.
 LONG_STORIES = (errors.ConfigurationError, errors.JournalError)
+# Attributes of errors that are no fields for programs. The body of an answer is for people.
+NO_DATA = ("body", "headers", "__notes__")
+# The sentences about a command that the parser refused, by the class of its error.
+OF_THE_PARSER = {
+    "NoSuchOption": "unknown_option",
+    "MissingParameter": "missing_parameter",
+    "BadParameter": "bad_parameter",
+}
 
 
 def exit_of(error: BaseException) -> Exit:
     """Return the exit code of an error."""
-    if is_of_the_parser(error):
+    if _is_of_the_parser(error):
         return Exit.USAGE
     return next((code for kind, code, _ in BY_ERROR if isinstance(error, kind)), Exit.FAILED)
 
@@ -103,61 +101,25 @@ def fail(error: Exception, arguments: Sequence[str]) -> NoReturn:
         from bktools.cli.results import write_json
 
         write_json({"error": data})
-    texts = words(_language_of(arguments))
-    if is_of_the_parser(error) and texts.language == LANGUAGES[0]:
-        error.show()  # type: ignore[attr-defined]
-    elif is_of_the_parser(error):
-        tell(f"bktools: {_of_the_parser(error, texts)}")
-    elif "--verbose" in arguments or not isinstance(error, errors.BktoolsError):
+    is_expected = isinstance(error, errors.BktoolsError)
+    if not _is_of_the_parser(error) and ("--verbose" in arguments or not is_expected):
         print(visible("".join(traceback.format_exception(error))), end="", file=sys.stderr)
     else:
-        tell(f"bktools: {error}")
+        tell(f"bktools: {data['message']}")
         if isinstance(error, LONG_STORIES):
-            note(texts("command.more_about", command=data["guide"]))
+            note(words()("command.more_about", command=data["guide"]))
     sys.exit(data["exit_code"])
-
-
-def _language_of(arguments: Sequence[str]) -> str | None:
-    """Return the language that the command asked for: what it set as the reader's has ended with it."""
-    texts = [*arguments, *(f"{name}={value}" for name, value in itertools.pairwise(arguments))]
-    asked = (text.removeprefix("--language=") for text in texts if text.startswith("--language="))
-    for language in asked:
-        if language in LANGUAGES:
-            return language
-    with suppress(errors.ConfigurationError):
-        return configured_language()
-    return None
-
-
-# By the class of the parser's error, its sentence; others say what the parser said.
-OF_THE_PARSER = {
-    "NoSuchOption": "unknown_option",
-    "MissingParameter": "missing_parameter",
-    "BadParameter": "bad_parameter",
-}
-
-
-def _of_the_parser(error: Any, texts: Words) -> str:
-    """Return why the parser refused a command; the parser itself speaks English alone."""
-    code = OF_THE_PARSER.get(type(error).__name__, "usage")
-    parameter: Any = getattr(error, "param", None)
-    name = getattr(error, "option_name", None)
-    if parameter is not None:
-        name = parameter.metavar if parameter.param_type_name == "argument" else parameter.opts[0]
-    facts = {"name": name, "message": error.message.rstrip(".")}
-    return texts(f"usage.{code}", **facts, command=error.ctx.command_path if error.ctx else "bktools")
 
 
 def described(error: Exception) -> dict[str, Any]:
     """Return an error as data for programs; the guide is a command, and fields keep the error's names."""
-    code = exit_of(error)
+    code, is_usage = exit_of(error), _is_of_the_parser(error)
     page = next((page for kind, _, page in BY_ERROR if isinstance(error, kind)), "")
-    # The context of the parser holds its objects. The body of an answer is for people; `detail` has its
-    # message.
-    fields = {} if is_of_the_parser(error) else vars(error)
+    # The parser's errors hold its objects.
+    fields = {} if is_usage else vars(error)
     return {
-        "kind": "UsageError" if code is Exit.USAGE else type(error).__name__,
-        "message": str(error.format_message() if is_of_the_parser(error) else error),  # type: ignore[attr-defined]
+        "kind": "UsageError" if is_usage else type(error).__name__,
+        "message": _of_the_parser(error) if is_usage else str(error),
         "to_do": code.to_do,
         "guide": f"bktools guide {page}" if page else None,
         "exit_code": int(code),
@@ -169,10 +131,20 @@ def described(error: Exception) -> dict[str, Any]:
     }
 
 
-# Attributes of errors that are no fields for programs.
-NO_DATA = ("body", "headers", "__notes__")
-
-
-def is_of_the_parser(error: BaseException) -> bool:
+def _is_of_the_parser(error: BaseException) -> bool:
     """Whether the parser refused the command; its classes have another home in each version of Typer."""
-    return hasattr(error, "format_message") and hasattr(error, "show")
+    return hasattr(error, "format_message")
+
+
+def _of_the_parser(error: Any) -> str:
+    """Return why the parser refused a command; the parser itself speaks English alone."""
+    texts, message = words(), error.format_message().rstrip(".")
+    if texts.language != LANGUAGES[0]:
+        parameter, name = getattr(error, "param", None), getattr(error, "option_name", None)
+        if parameter is not None:
+            name = parameter.metavar if parameter.param_type_name == "argument" else parameter.opts[0]
+        code = OF_THE_PARSER.get(type(error).__name__, "usage")
+        message = texts(f"usage.{code}", name=name, message=error.message.rstrip("."))
+    return texts(
+        "usage.see_help", message=message, command=error.ctx.command_path if error.ctx else "bktools"
+    )

@@ -31,9 +31,6 @@ COLUMNS = {
     "events": ["at", "batch_id", "after", "message", "done_by"],
 }
 
-# Entries that are not ready, of which compose and submit print so many.
-SHOWN_NOT_READY = 10
-
 app = typer.Typer(help="Export jobs: compose, submit once, show and resolve them.", no_args_is_help=True)
 
 
@@ -48,13 +45,9 @@ def compose(
     ledger: reading.AskedLedger = None,
     exported_at: dt.datetime | None = options.EXPORTED_AT,
     mapping: reading.MappingOption = None,
-    selection: Path | None = option(
-        "--select FILE", "File with the IDs of the entries to export; by default all."
-    ),
+    selection: Path | None = option("--select FILE", "IDs of the entries to export; by default all."),
     max_entries: int = options.MAX_ENTRIES,
-    month: str | None = options.month(
-        "The month to export, such as 2026-10: later entries wait, earlier ones get a warning."
-    ),
+    month: str | None = options.month("The month, such as 2026-10: later entries wait."),
     plan_file: Path | None = option("--out FILE", "File of the plan; by default export-PLAN_ID.plan."),
     csv: Path | None = option("--csv FOLDER", "Also write the plan as CSV to this folder; see --profile."),
     profile: options.Profile = "excel",
@@ -79,7 +72,8 @@ def compose(
         companies = rows["company_id"].dropna().unique().tolist()
         with Journal(settings) as journal:
             before = earlier_exports(journal, settings.company)
-            questions = [str(one) for one in (first_export(journal, name) for name in companies) if one]
+            asked = [first_export(journal, company) for company in companies]
+        questions = [str(question) for question in asked if question]
         for question in questions:
             text.say(f"{question}\n")
         plan = bktools.compose_export_jobs(
@@ -93,17 +87,15 @@ def compose(
             max_entries=max_entries,
             month=month,
         )
-        _say_plan(text, plan)
+        text.say(plan.overview())
         file = plan_file or Path(f"export-{plan.plan_id}.plan")
         write_plan(plan, file, made_for=settings.identity, made_by=this_process())
     if csv is not None:
         plan.to_csv(csv, profile)
-    # A name that begins with a hyphen would be read as an option.
-    shown = f"./{file}" if str(file).startswith("-") else str(file)
-    again = f"bktools export submit {in_shell(shown)}{same(settings, company=False)}"
+    next_step = f"bktools export submit {in_shell(str(file))}{same(settings, company=False)}"
     if plan.batches.empty:
-        again = words()("command.correct_first")
-    written = words()("command.plan_written", file=file, way=again)
+        next_step = words()("command.correct_first")
+    written = words()("command.plan_written", file=file, way=next_step)
     text.report(f"\n{written}", **_facts_of(plan), file=file, questions=questions)
 
 
@@ -138,14 +130,9 @@ def submit(
         for question in _unknown_outcomes(read.plan, service):
             text.say(f"{question}\n")
         text.say(words()("command.composed", by=read.made_by, at=read.made_at))
-        _say_plan(text, read.plan)
+        text.say(read.plan.overview())
         sent = bktools.submit_export_jobs(
-            read.plan,
-            apply=apply,
-            wait=wait,
-            first_export=first_export,
-            by=by,
-            service=service,
+            read.plan, apply=apply, wait=wait, first_export=first_export, by=by, service=service
         )
         questions = _unknown_outcomes(read.plan, service)
     text.say(f"\n{sent}")
@@ -178,9 +165,8 @@ def status(
         )
         # An open question tells the user to list the entries, so it is not repeated in that list.
         questions = [] if entries else open_questions(books.company, batch=batch, service=service)
-    table.hand_over(
-        jobs, columns=COLUMNS["entries" if entries else "events" if events else "batches"], most=1_000
-    )
+    rows = "entries" if entries else "events" if events else "batches"
+    table.hand_over(jobs, columns=COLUMNS[rows], most=1_000)
     if jobs.empty:
         note(words()("command.no_jobs"))
     for question in questions:
@@ -195,9 +181,7 @@ def resolve(
     text: results.Text,
     statement: options.Statement,
     batch: str = argument("BATCH", "ID of the batch.", REQUIRED),
-    outcome: str = option(
-        "--outcome accepted|released", "accepted: it was booked. released: it was not.", REQUIRED
-    ),
+    outcome: str = option("--outcome accepted|released", "Whether it was booked, or was not.", REQUIRED),
     job: str | None = option("--job UUID", "UUID of the job, if it was found."),
 ) -> None:
     """Resolve an export job whose outcome is unknown.
@@ -211,13 +195,9 @@ def resolve(
         bktools.resolve_export_job(batch, outcome, **vars(statement), job_id=job, service=service)
         again = f"bktools export submit PLAN --apply{same(service.settings, company=False)}"
     texts = words()
-    text.report(
-        texts("done.resolved", batch=batch, outcome=outcome, by=statement.by),
-        texts(f"done.after_{outcome}", command=again),
-        batch_id=batch,
-        outcome=outcome,
-        by=statement.by,
-    )
+    done = texts("done.resolved", batch=batch, outcome=outcome, by=statement.by)
+    after = texts(f"done.after_{outcome}", command=again)
+    text.report(done, after, batch_id=batch, outcome=outcome, by=statement.by)
 
 
 @app.command("tick-off")
@@ -276,13 +256,8 @@ def import_elsewhere(
                 journal, company_id, listed, **vars(statement), source=", ".join(map(str, entries))
             )
         undo = f'bktools export undo-import {event} --by NAME --evidence "..."{same(service.settings)}'
-    text.report(
-        words()("done.elsewhere", count=len(listed), by=statement.by),
-        words()("done.undo", command=undo),
-        event=event,
-        entries=len(listed),
-        by=statement.by,
-    )
+    done = words()("done.elsewhere", count=len(listed), by=statement.by)
+    text.report(done, words()("done.undo", command=undo), event=event, entries=len(listed), by=statement.by)
 
 
 @app.command("undo-import")
@@ -329,11 +304,8 @@ def not_booked_entries(
         company_id = rules.company_of(service.settings)
         with open_for_writing(service.settings) as journal:
             record_not_booked(journal, company_id, entries, **vars(statement))
-    text.report(
-        words()("done.not_booked", count=len(entries), by=statement.by),
-        entries=entries,
-        by=statement.by,
-    )
+    done = words()("done.not_booked", count=len(entries), by=statement.by)
+    text.report(done, entries=entries, by=statement.by)
 
 
 def _exported(rows: pd.DataFrame) -> pd.DataFrame:
@@ -356,15 +328,6 @@ def _unknown_outcomes(plan: bktools.ExportPlan, service: bktools.Service) -> lis
     waiting = plan.not_ready.loc[plan.not_ready["reason"] == "in_doubt", "company_id"]
     companies = sorted({*plan.batches["company_id"], *waiting})
     return [line for company in companies for line in open_questions(company, service=service)]
-
-
-def _say_plan(text: results.Text, plan: bktools.ExportPlan) -> None:
-    from bktools.frames.names import FIRST
-
-    # The next step is that of the command, not of Python.
-    text.say(plan.overview())
-    held = plan.not_ready[[name for name in (*FIRST, "reason") if name in plan.not_ready.columns]]
-    text.say_list(words()("command.not_ready"), held, most=SHOWN_NOT_READY, whole="--csv FOLDER")
 
 
 def _facts_of(plan: bktools.ExportPlan) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typer import Argument
 import bktools
 from bktools.caller import in_shell
 from bktools.cli import reading, results
-from bktools.cli.options import Profile, option, shared, with_shared_options
+from bktools.cli.options import Profile, keyword, option, shared, with_shared_options
 from bktools.cli.output import tell
 from bktools.cli.tables import show
 from bktools.consoles import listed
@@ -99,12 +99,7 @@ def _option(name: str, declared: Declared) -> inspect.Parameter:
     kind: Any = bool if not declared.value else int if declared.type == int | None else str
     text = f"{declared.text} May be repeated." if declared.repeats else declared.text
     annotation: Any = (list[str] if declared.repeats else kind) | None
-    return inspect.Parameter(
-        name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=None,
-        annotation=Annotated[annotation, shared(f"{declared.flag} {declared.value}", text)],
-    )
+    return keyword(name, Annotated[annotation, shared(f"{declared.flag} {declared.value}", text)])
 
 
 @_reads("chart")

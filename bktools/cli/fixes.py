@@ -21,9 +21,7 @@ COLUMNS = ("outcome", "about", "account_now", "new_account", "note", "message", 
 def fixes(
     books: options.Company,
     table: results.Table,
-    file: Path | None = argument(
-        "FILE", "The workbook of a close (month-end.xlsx) with its sheet 'to do' filled in."
-    ),
+    file: Path | None = argument("FILE", "The workbook of a close (month-end.xlsx), filled in."),
     month: str | None = options.month("Only of this month, such as 2026-10; a file must be of it."),
 ) -> Exit:
     """Check and keep what people filled in on the sheet "to do".

@@ -45,9 +45,7 @@ _LINK = re.compile(r"\[([^\]]+)\]\(([a-z-]+)\.md\)")
 
 def guide(
     table: results.Table,
-    topic: str | None = argument(
-        "TOPIC", "The page, or a word to look for in all of them; without it the pages are listed."
-    ),
+    topic: str | None = argument("TOPIC", "A page, or a word to look for; without it, all pages are listed."),
 ) -> None:
     """Read the guide: short pages, each about one question.
 
@@ -55,28 +53,16 @@ def guide(
     """
     if topic in FOR_ASSISTANTS:
         typer.echo(_FOLDER.joinpath(topic).read_text(encoding="utf-8"), nl=False)
-        return
-    if topic is not None and topic not in TOPICS:
+    # A page opens without pandas, which takes longer to import than the rest.
+    elif table.is_for_people and topic in (None, *TOPICS):
+        pages = "\n".join(f"  bktools guide {name:<14} {title_of(name)}" for name in TOPICS)
+        typer.echo(in_terminal(topic) if topic else f"{pages}\n\n{MORE}")
+    else:
         lines = lines_of(topic)
         if not lines:
             note(words()("command.no_line_of_guide", word=topic, topics=", ".join(TOPICS)))
-            if table.is_for_people:
-                return
-    # A page opens without pandas, which takes longer to import than the rest.
-    elif table.is_for_people:
-        typer.echo(
-            in_terminal(topic) if topic else f"{_listed(FOR_ANALYSTS)}\n\n{_listed(FOR_PROGRAMS)}\n\n{MORE}"
-        )
-        return
-    elif topic is not None:
-        lines = [(topic, line) for line in text_of(topic).splitlines()]
-    else:
-        lines = [(name, title_of(name)) for name in TOPICS]
-    table.hand_over_rows("topic line", lines)
-
-
-def _listed(topics: tuple[str, ...]) -> str:
-    return "\n".join(f"  bktools guide {topic:<14} {title_of(topic)}" for topic in topics)
+        if lines or not table.is_for_people:
+            table.hand_over_rows("topic line", lines)
 
 
 def text_of(topic: str) -> str:
@@ -84,11 +70,15 @@ def text_of(topic: str) -> str:
     return _FOLDER.joinpath(f"{topic}.md").read_text(encoding="utf-8")
 
 
-def lines_of(word: str) -> list[tuple[str, str]]:
-    """Return the page and the text of each line that has a word, or several beside each other."""
-    whole = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
-    lines = [(topic, line) for topic in TOPICS for line in text_of(topic).splitlines()]
-    return [(topic, line.strip("#|-* ")) for topic, line in lines if whole.search(line)]
+def lines_of(topic: str | None) -> list[tuple[str, str]]:
+    """Return the titles of all pages, the lines of a page, or those of all pages that have another word."""
+    if topic is None:
+        return [(name, title_of(name)) for name in TOPICS]
+    if topic in TOPICS:
+        return [(topic, line) for line in text_of(topic).splitlines()]
+    whole = re.compile(rf"(?<!\w){re.escape(topic)}(?!\w)", re.IGNORECASE)
+    lines = [(name, line) for name in TOPICS for line in text_of(name).splitlines()]
+    return [(name, line.strip("#|-* ")) for name, line in lines if whole.search(line)]
 
 
 def title_of(topic: str) -> str:
@@ -107,16 +97,9 @@ def in_terminal(topic: str, width: int | None = None) -> str:
     import shutil
 
     from rich.console import Console, ConsoleOptions, RenderResult
-    from rich.markdown import CodeBlock, Heading, Markdown, TableElement
+    from rich.markdown import CodeBlock, Markdown, TableElement
     from rich.table import Table
     from rich.text import Text
-
-    class Left(Heading):
-        """A heading at the left, underlined in plain text."""
-
-        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-            line = "=" if self.tag == "h1" else "-"
-            yield f"\n{self.text.plain}\n{line * len(self.text.plain)}"
 
     class Whole(CodeBlock):
         """Code without a break that the page does not have: a command is copied as it stands."""
@@ -137,9 +120,9 @@ def in_terminal(topic: str, width: int | None = None) -> str:
                 yield table
 
     class Page(Markdown):
-        """Markdown with such headings, such code and such tables."""
+        """Markdown with such code and such tables."""
 
-        elements = Markdown.elements | {"heading_open": Left, "fence": Whole, "table_open": Codes}
+        elements = Markdown.elements | {"fence": Whole, "table_open": Codes}
 
     width = width or min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns)
     page = io.StringIO()

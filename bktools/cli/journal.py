@@ -31,23 +31,18 @@ def show(context: typer.Context, books: options.Environment, text: results.Text)
 
     with Journal(books.settings()) as journal:
         states = journal.rows("SELECT state, count(*) AS batches FROM batches GROUP BY state ORDER BY state")
-        faults, origin = problems(journal), journal.origin()
+        faults = problems(journal)
         facts = {
             "journal": journal.id,
             "location": journal.location,
             "sent_log": journal.folder,
-            **origin,
+            **journal.origin(),
             "events": journal.last_event()["event_id"],
         }
-        kind = "file" if journal.path else "database"
-    numbers = {row["state"]: row["batches"] for row in states}
-    texts = words()
-    labels = {name: texts.name("journal_fact", name) for name in facts}
-    labels["location"] = texts.name("journal_fact", kind)
-    is_whole = texts("journal.is_whole", location=facts["location"])
+    numbers, texts = {row["state"]: row["batches"] for row in states}, words()
     text.report(
-        *listed([*((labels.get(name, name), value) for name, value in facts.items()), *numbers.items()]),
-        *(faults or [is_whole]),
+        *listed((texts.name("journal_fact", name), value) for name, value in {**facts, **numbers}.items()),
+        *(faults or [texts("journal.is_whole", location=facts["location"])]),
         **facts,
         batches=numbers,
         problems=faults,
@@ -72,8 +67,8 @@ def backup(
     path = target or Path(f"bktools-journal-{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%SZ}.sqlite")
     with Journal(books.settings()) as journal:
         journal.backup(path)
-        line = words()("journal.copied", location=journal.location, file=path)
-        text.report(line, journal=journal.location, backup=path)
+        location = journal.location
+    text.report(words()("journal.copied", location=location, file=path), journal=location, backup=path)
 
 
 @app.command("restore")
@@ -136,8 +131,4 @@ def move(
     last = to_database(settings, by=by)
     assert settings.journal is not None
     location, events = location_of(settings.journal), last["event_id"]
-    text.report(
-        words()("done.moved", events=events, location=location),
-        journal=location,
-        events=events,
-    )
+    text.report(words()("done.moved", events=events, location=location), journal=location, events=events)

@@ -8,11 +8,9 @@ import re
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from typer import Option
-
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import option, with_shared_options
+from bktools.cli.options import keyword, option, shared, with_shared_options
 from bktools.cli.output import tell
 from bktools.contract import rules
 from bktools.contract.noun import Noun
@@ -42,27 +40,12 @@ def loader(noun: Noun[Any]) -> Callable[..., Exit]:
     def load(
         books: options.Environment,
         table: results.Table,
-        company: list[str] | None = option(
-            "--company COMPANY",
-            'UUID or short name, or "all"; may be repeated. By default the configured company.',
-        ),
-        on_error: str = option(
-            "--on-error raise|collect",
-            "Some companies fail. raise: an error, after all were read. collect: write the others, "
-            "and exit with 12.",
-            "raise",
-        ),
+        company: list[str] | None = option("--company COMPANY", 'UUID or short name, or "all"; repeatable.'),
+        on_error: str = option("--on-error raise|collect", "collect: write the others, exit 12.", "raise"),
         as_of: str | None = option("--as-of YYYY-MM-DD", "The newest snapshot at the end of this day (UTC)."),
-        max_age: str = option(
-            "--max-age AGE", "Use the cached copy if it is younger than this: 90s, 30m, 12h, 7d.", "1h"
-        ),
+        max_age: str = option("--max-age AGE", "Use a cached copy younger than this: 90s, 30m, 12h.", "1h"),
         refresh: bool = option("--refresh", "Always ask the service and ignore the cache.", False),
-        verify: str = option(
-            "--verify strict|warn",
-            "strict: rows that fail a check are an error. warn: only a warning, for services that "
-            "estimate their totals.",
-            "strict",
-        ),
+        verify: str = option("--verify strict|warn", "warn: a failed check is only a warning.", "strict"),
         **filters: Any,
     ) -> Exit:
         from bktools.snapshots.options import Options
@@ -86,18 +69,11 @@ def loader(noun: Noun[Any]) -> Callable[..., Exit]:
 
 def _filters_of(noun: Noun[Any]) -> list[inspect.Parameter]:
     """Return the options for the filters of a noun."""
-    kinds: dict[Any, Any] = {rules.unique_uuids: (list[str] | None, "UUID"), rules.flag: (bool | None, None)}
+    kinds: dict[Any, Any] = {rules.unique_uuids: (list[str] | None, "UUID"), rules.flag: (bool | None, "")}
     filters = []
     for item in noun.filters:
+        kind, value = kinds.get(item.rule, (str | None, "TEXT"))
+        declared = shared(f"{item.option} {value}", item.help, show_default=False)
         if item.option:
-            value_type, metavar = kinds.get(item.rule, (str | None, "TEXT"))
-            declared = Option(item.option, metavar=metavar, help=item.help, show_default=False)
-            filters.append(
-                inspect.Parameter(
-                    item.argument,
-                    inspect.Parameter.KEYWORD_ONLY,
-                    default=None,
-                    annotation=Annotated[value_type, declared],
-                )
-            )
+            filters.append(keyword(item.argument, Annotated[kind, declared]))
     return filters

@@ -34,13 +34,11 @@ class _Formatter(logging.Formatter):
 @contextmanager
 def logged(level: LogLevel | None, *, quiet: bool) -> Iterator[None]:
     """Log this level and worse while the context lasts; then, or when quiet, notes and bars are not shown."""
-    log = logging.getLogger("bktools")
-    handler, before = logging.StreamHandler(), (log.level, log.propagate)
+    log, handler = logging.getLogger("bktools"), logging.StreamHandler()
     handler.setFormatter(_Formatter("%(asctime)s %(levelname)s %(message)s"))
     if level is not None:
         log.addHandler(handler)
         log.setLevel(level.upper())
-        log.propagate = False
     if quiet or level is not None:
         hushed.set()
     try:
@@ -48,5 +46,3 @@ def logged(level: LogLevel | None, *, quiet: bool) -> Iterator[None]:
     finally:
         hushed.clear()
         log.removeHandler(handler)
-        log.setLevel(before[0])
-        log.propagate = before[1]

@@ -23,18 +23,12 @@ def mcp(
     books: options.Company,
     folder: list[Path] = option(
         "--folder FOLDER",
-        "Folder of the files that may be read. May be repeated; results are written to bktools-prepared "
-        "in the first one.",
+        "Folder of files to read; repeatable. Results are written to the first one.",
         REQUIRED,
         exists=True,
         file_okay=False,
     ),
-    http: int | None = option(
-        "--http PORT",
-        "Serve HTTP on loopback instead, with a new token; 0 is any free port.",
-        min=0,
-        max=65535,
-    ),
+    http: int | None = option("--http PORT", "Serve HTTP on loopback, with a new token; 0: any port.", min=0),
     print_config: bool = option("--print-config", "Print the settings for a client, and end.", False),
 ) -> None:
     """Let an assistant prepare a month (MCP server); it cannot book.

@@ -20,8 +20,6 @@ from bktools.wording.numbers import number
 
 if TYPE_CHECKING:
     from bktools.close.close import Close
-    from bktools.export import ExportPlan
-    from bktools.reconcile import Reconciliation
 
 Say = Callable[[str], None]
 
@@ -31,6 +29,8 @@ FAIL_ON: dict[str, Callable[[Close], bool]] = {
     "error": lambda close: close.severities["error"] > 0,
     "warning": lambda close: any(close.severities.values()),
 }
+# Things to do in a terminal, at most; the report has all of them.
+SHOWN_ACTIONS = 8
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,8 @@ class Arguments:
     max_entries: int = options.MAX_ENTRIES
     wait: float = options.WAIT
     first_export: bool = options.FIRST_EXPORT
-    by: str | None = option(
-        "--by NAME", "Who prepares the close; kept permanently. By default the system's user."
-    )
-    approved_by: str | None = option(
-        "--approved-by NAME", "Who approves it; with --apply this closes the period."
-    )
+    by: str | None = option("--by NAME", "Who prepares it; kept permanently. By default the system's user.")
+    approved_by: str | None = option("--approved-by NAME", "Who approves it; --apply then closes the month.")
     new_chart: bool = options.NEW_CHART
     threshold: str | None = options.THRESHOLD
     rates: Path | None = options.RATES
@@ -64,18 +60,9 @@ def month_end(
     ledger: reading.AskedLedger = None,
     exported_at: dt.datetime | None = options.EXPORTED_AT,
     mapping: reading.MappingOption = None,
-    budget: Path | None = option(
-        "--budget FILE", "The month's budget: columns such as category, or account, and amount."
-    ),
-    company_name: str | None = option(
-        "--company-name NAME", "The company's full name, for titles; kept for the next closes."
-    ),
-    fail_on: str | None = option(
-        "--fail-on SEVERITY",
-        "Exit 11 when entries are held back (held), or something is to be done (error, or warning "
-        "and worse).",
-        callback=options.one_of("fail_on", FAIL_ON),
-    ),
+    budget: Path | None = option("--budget FILE", "The month's budget: a category or account, and amount."),
+    company_name: str | None = option("--company-name NAME", "The company's full name, for titles; kept."),
+    fail_on: str | None = option("--fail-on held|error|warning", "Exit 11 when something is left to do."),
 ) -> Exit:
     """Close a month: reconcile, create accounts, export, report.
 
@@ -89,6 +76,8 @@ def month_end(
     from bktools.connection import keep_company_name
     from bktools.journal.export_jobs import open_questions
 
+    if fail_on is not None:
+        rules.one_of("fail_on", fail_on, FAIL_ON)
     say = text.say
     with books.connected() as service:
         company_id = rules.company_of(service.settings)
@@ -121,11 +110,8 @@ def month_end(
             service=service,
             **vars(arguments),
         )
-    _say_to_do(say, close)
-    if missing := missing_in(close):
-        say(f"\n{missing}")
-    _say_persons(say, close, is_named=arguments.by is not None)
-    _say_where(say, close)
+    for line in (*_to_do(close), *_changes(close), *missing_lines(close), *_end(close)):
+        say(line)
     questions = [
         f"{step.about}: {step.to_do}: {action.command}"
         for action in close.actions
@@ -139,102 +125,44 @@ def month_end(
     )
     if questions or (arguments.apply and close.run.is_incomplete):
         return Exit.INCOMPLETE
-    return Exit.FINDINGS if fail_on is not None and FAIL_ON[fail_on](close) else Exit.DONE
-
-
-def missing_in(close: Close) -> str:
-    """Return what comes every month and is missing in a line, "" where nothing is."""
-    from bktools.close.sentences import valued
-
-    suppliers = [*dict.fromkeys(close.missing["supplier"].to_pylist())]
-    value = valued(close.words, close.accrual)
-    return close.words("report.terminal.missing", value=value, suppliers=suppliers) if suppliers else ""
-
-
-def _say_where(say: Say, close: Close) -> None:
-    """Say where the close was written, and what was not done."""
-    from bktools.journal.folders import command_for
-
-    texts = close.words
-    if not close.company_name and not close.is_sandbox:
-        say(texts("report.terminal.no_name"))
-    say(f"\n{texts('report.terminal.written', folder=close.folder)}")
-    if close.earlier_folder:
-        say(texts("report.terminal.earlier", folder=close.earlier_folder))
-    if not close.run.applied:
-        planned = "planned_closed" if close.record.state == "CLOSED" else "planned"
-        reopen = command_for(close.environment, f"periods reopen {close.period}", close.company)
-        say(texts(f"report.terminal.{planned}", command=reopen))
-
-
-def _say_persons(say: Say, close: Close, *, is_named: bool) -> None:
-    run, texts = close.run, close.words
-    line = texts(f"report.terminal.{'prepared' if is_named else 'prepared_by_user'}", by=run.prepared_by)
-    if run.approved_by:
-        key = "approved_by_same" if run.approved_by == run.prepared_by else "approved"
-        line = texts(f"report.terminal.{key}", prepared=line, by=run.approved_by)
-    if run.applied and run.approved_by:
-        line = f"{line}; {run.stays_open or texts('report.terminal.closed', month=close.period)}"
-    say(f"\n{line}")
-
-
-def _plan(plan: ExportPlan, texts: Words) -> str:
-    from bktools.frames.sums import number_of_entries
-
-    count = number_of_entries(plan.rows)
-    if not count:
-        return texts("report.terminal.nothing_to_send")
-    return texts("report.terminal.to_send", entries=count, jobs=len(plan.batches))
-
-
-def _figures(close: Close, texts: Words) -> str:
-    first, *others = close.lines
-    return "\n".join([first, *(_line(texts, "", line) for line in others)])
-
-
-def _actions(reconciliation: Reconciliation, texts: Words) -> str:
-    counts = Counter(reconciliation.table("actions")["action"].to_pylist())
-    parts = [texts(f"report.account_action.{action}", count=count) for action, count in counts.most_common()]
-    return ", ".join(parts) or texts("report.none")
-
-
-def _outcomes(rows: list[dict[str, Any]], texts: Words) -> str:
-    counts = Counter(row["outcome"].lower() for row in rows).most_common()
-    parts = [f"{number(count, texts.language)} {texts.name('outcome', outcome)}" for outcome, count in counts]
-    return ", ".join(parts) or texts("report.none")
-
-
-def _rows(frame: Any, texts: Words) -> str:
-    return texts.counted(len(frame), "row")
-
-
-# By step of a close: the function that formats its result.
-STEPS: dict[str, Callable[[Any, Words], str]] = {
-    "question": lambda text, _: str(text),
-    "categories": _rows,
-    "employees": _rows,
-    "reconciled": _actions,
-    "created": _outcomes,
-    "plan": _plan,
-    "jobs": _outcomes,
-    "close": _figures,
-}
-
-
-def _say_step(say: Say, texts: Words, step: str, result: Any) -> None:
-    if step in STEPS:
-        say(_line(texts, "" if step == "question" else step, STEPS[step](result, texts)))
+    return Exit.FINDINGS if fail_on and FAIL_ON[fail_on](close) else Exit.DONE
 
 
 def _line(texts: Words, step: str, text: str) -> str:
     return f"  {texts(f'report.terminal.{step}') if step else '':<12} {text}"
 
 
-# Things to do in a terminal, at most; the report has all of them.
-SHOWN_ACTIONS = 8
+def _say_step(say: Say, texts: Words, step: str, result: Any) -> None:
+    """Say what a step of a close resulted in."""
+    from bktools.frames.sums import number_of_entries
+
+    match step:
+        case "question":
+            say(_line(texts, "", str(result)))
+            return
+        case "categories" | "employees":
+            line = texts.counted(len(result), "row")
+        case "reconciled":
+            counts = Counter(result.table("actions")["action"].to_pylist()).most_common()
+            line = ", ".join(texts(f"report.account_action.{code}", count=count) for code, count in counts)
+        case "created" | "jobs":
+            counts = Counter(row["outcome"].lower() for row in result).most_common()
+            line = ", ".join(
+                f"{number(count, texts.language)} {texts.name('outcome', code)}" for code, count in counts
+            )
+        case "plan":
+            entries = number_of_entries(result.rows)
+            key = "to_send" if entries else "nothing_to_send"
+            line = texts(f"report.terminal.{key}", entries=entries, jobs=len(result.batches))
+        case "close":
+            line = f"\n{_line(texts, '', '')}".join(result.lines)
+        case _:
+            return
+    say(_line(texts, step, line or texts("report.none")))
 
 
-def _say_to_do(say: Say, close: Close) -> None:
+def _to_do(close: Close) -> list[str]:
+    """Return what is to be done, the first steps with who does them, why and by which command."""
     from bktools.close.sentences import step_of, valued
     from bktools.reconcile.reconciliation import doubt_in_words
 
@@ -246,20 +174,55 @@ def _say_to_do(say: Say, close: Close) -> None:
     own = [action for action in close.actions if not action.is_apart]
     for action in own[:SHOWN_ACTIONS]:
         step = step_of(texts, action)
-        lines.append(
-            f"  {texts('report.terminal.action', who=step.who, to_do=step.to_do)} ({valued(texts, action)})"
-        )
+        to_do = texts("report.terminal.action", who=step.who, to_do=step.to_do)
+        lines.append(f"  {to_do} ({valued(texts, action)})")
         lines += [f"      {text}" for text in (step.about, step.why, action.command) if text]
-    more, apart = len(own) - SHOWN_ACTIONS, len(close.actions) - len(own)
-    lines += [f"  {texts('report.terminal.more', count=more, file=report)}"] if more > 0 else []
-    lines += [f"  {texts('report.terminal.apart', count=apart, file=report)}"] if apart else []
-    lines += [f"  {texts('report.terminal.not_checked', phrase=phrase)}" for phrase in close.run.unchecked]
-    if len(lines) > 1:
-        say("\n".join(lines))
-    if close.changed:
-        not_compared = [
-            texts("report.terminal.not_compared", phrase=one) for one in close.changed["not_compared"]
-        ]
-        lines = [*close.changed["headline"], *not_compared] or [texts("report.terminal.nothing_changed")]
-        head = texts("report.terminal.since", month=close.last_month)
-        say("\n".join([f"\n{head}", *(f"  {line}" for line in lines)]))
+    for key, count in {"more": len(own) - SHOWN_ACTIONS, "apart": len(close.actions) - len(own)}.items():
+        lines += [f"  {texts(f'report.terminal.{key}', count=count, file=report)}"] if count > 0 else []
+    return lines + [f"  {texts('report.terminal.not_checked', phrase=one)}" for one in close.run.unchecked]
+
+
+def _changes(close: Close) -> list[str]:
+    """Return what changed since the month before, where there is one."""
+    if not close.changed:
+        return []
+    texts, phrases = close.words, close.changed["not_compared"]
+    lines = [
+        *close.changed["headline"],
+        *(texts("report.terminal.not_compared", phrase=phrase) for phrase in phrases),
+    ]
+    head = texts("report.terminal.since", month=close.last_month)
+    return [f"\n{head}", *(f"  {line}" for line in lines or [texts("report.terminal.nothing_changed")])]
+
+
+def missing_lines(close: Close) -> list[str]:
+    """Return what comes every month and is missing."""
+    from bktools.close.sentences import valued
+
+    suppliers = [*dict.fromkeys(close.missing["supplier"].to_pylist())]
+    value = valued(close.words, close.accrual)
+    key = "report.terminal.missing"
+    return [f"\n{close.words(key, value=value, suppliers=suppliers)}"] if suppliers else []
+
+
+def _end(close: Close) -> list[str]:
+    """Return who prepared and approved the close, where it was written, and what was not done."""
+    from bktools.journal.folders import command_for
+
+    run, texts = close.run, close.words
+    who = texts("report.terminal.prepared", by=run.prepared_by)
+    if run.approved_by:
+        who = texts("report.terminal.approved", prepared=who, by=run.approved_by)
+    if run.applied and run.approved_by:
+        who = f"{who}; {run.stays_open or texts('report.terminal.closed', month=close.period)}"
+    lines = [f"\n{who}"]
+    if not close.company_name and not close.is_sandbox:
+        lines.append(texts("report.terminal.no_name"))
+    lines.append(f"\n{texts('report.terminal.written', folder=close.folder)}")
+    if close.earlier_folder:
+        lines.append(texts("report.terminal.earlier", folder=close.earlier_folder))
+    if not run.applied:
+        key = "planned_closed" if close.record.state == "CLOSED" else "planned"
+        reopen = command_for(close.environment, f"periods reopen {close.period}", close.company)
+        lines.append(texts(f"report.terminal.{key}", command=reopen))
+    return lines

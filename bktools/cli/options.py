@@ -44,6 +44,11 @@ def argument(name: str, text: str, default: Any = None) -> Any:
     return Argument(default, metavar=name, help=text)
 
 
+def keyword(name: str, annotation: Any) -> inspect.Parameter:
+    """Return an option for the `**` parameter of a command."""
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
 def _split(names: str) -> tuple[list[str], str | None]:
     """Return the flags of a text such as "--environment -e NAME", and the name of the value."""
     flags = [name for name in names.split() if name.startswith("-")]
@@ -62,17 +67,6 @@ def checked(check: Callable[[Any], object]) -> Any:
     return callback
 
 
-def one_of(name: str, values: object) -> Any:
-    """Return a callback of Typer that refuses a word that is not among the values."""
-
-    def check(value: str) -> None:
-        words = [str(word) for word in values]  # type: ignore[attr-defined]
-        if value not in words:
-            raise ArgumentError(name, Sentence("rule.one_of", choices=", ".join(words)), value)
-
-    return checked(check)
-
-
 def _check_month(value: str) -> None:
     rules.month("month", value)
 
@@ -88,51 +82,27 @@ def _check_profile(value: str) -> None:
     profile_named(value)
 
 
-def _check_threshold(value: str) -> None:
-    from bktools.frames.sums import threshold_of
-
-    threshold_of(value)
-
-
 APPLY = option("--apply", "Write to the service (default: dry run).", False)
 MAX_ENTRIES = option("--max-entries COUNT", "The most entries of one export job.", 500, min=1)
-WAIT = option(
-    "--wait SECONDS", "Longest wait for a company's job to end before its next one is sent.", 300.0, min=0
-)
-FIRST_EXPORT = option(
-    "--first-export",
-    "Confirm that nobody, on any computer, exported entries of this company before; needs --by.",
-    False,
-)
-NEW_CHART = option(
-    "--new-chart", "Create the accounts even if the chart looks like another company's.", False
-)
+WAIT = option("--wait SECONDS", "Longest wait for a company's job before its next one.", 300.0, min=0)
+FIRST_EXPORT = option("--first-export", "Nobody exported this company before; needs --by.", False)
+NEW_CHART = option("--new-chart", "Create accounts even if the chart looks like another company's.", False)
 BY = option("--by NAME", "Your name; kept permanently.", REQUIRED)
 EVIDENCE = option("--evidence TEXT", "What you checked and found; kept permanently.", REQUIRED)
-THRESHOLD = option(
-    "--threshold AMOUNT|SHARE",
-    "The least change to show: an amount such as 500, or a share such as 5%.",
-    callback=checked(_check_threshold),
-)
+THRESHOLD = option("--threshold AMOUNT|SHARE", "The least change to show, such as 500 or 5%.")
 KEYS = option(
     "--by KEY",
-    "category, account, employee, supplier, month, cost_centre, company or a column; may be "
-    "repeated. By default category.",
+    "category, account, employee, supplier, month, cost_centre, company or a column; repeatable.",
 )
-PERIOD = option(
-    "--period PERIOD",
-    "Only the entries of a month, quarter, year or several months: 2026-10, 2026-Q3, 2026, 2026-01..2026-10.",
-)
+PERIOD = option("--period PERIOD", "Only these: 2026-10, 2026-Q3, 2026 or 2026-01..2026-10.")
 RATES = option(
     "--rates FILE",
-    "CSV or Excel of date, currency and rate: what one unit of it is worth in the company's own, "
-    "such as 2026-10-01,USD,0.8712; it holds from its day on. Amounts are converted to the own currency.",
+    "Rates in the company's currency: a file of date, currency and rate, such as 2026-10-01,USD,0.8712.",
 )
 LARGEST_FIRST = option("--largest-first", "Sort by amount instead of by the keys.", False)
 EXPORTED_AT = option(
     "--exported-at DATE",
-    "Day on which the ledger was exported: later postings count as planned. By default "
-    "the day that the file names, else today.",
+    "Day of the ledger's export; by default the day that the file names, else today.",
     formats=["%Y-%m-%d"],
 )
 Profile = Annotated[
@@ -218,27 +188,20 @@ def with_shared_options(
     `more` are options for the command's `**` parameter.
     """
     signature = inspect.signature(function, eval_str=True)
-    own: list[inspect.Parameter] = []
-    groups: dict[str, Any] = {}
-    for name, parameter in signature.parameters.items():
-        if is_dataclass(parameter.annotation):
-            groups[name] = parameter.annotation
-        elif parameter.kind is not inspect.Parameter.VAR_KEYWORD:
-            own.append(parameter)
-    shared_ones = [
-        item
-        for group in groups.values()
-        for item in inspect.signature(group, eval_str=True).parameters.values()
-    ]
-    parameters = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in (*own, *more, *shared_ones)]
+    declared = signature.parameters.values()
+    groups: dict[str, Any] = {
+        item.name: item.annotation for item in declared if is_dataclass(item.annotation)
+    }
+    own = [item for item in declared if item.name not in groups and item.kind is not item.VAR_KEYWORD]
+    for group in groups.values():
+        more = [*more, *inspect.signature(group, eval_str=True).parameters.values()]
+    parameters = [item.replace(kind=item.KEYWORD_ONLY) for item in (*own, *more)]
 
     @functools.wraps(function)
     def command(**values: Any) -> Any:
-        made = {
-            name: group(**{item.name: values.pop(item.name) for item in fields(group)})
-            for name, group in groups.items()
-        }
-        return function(**made, **values)
+        for name, group in groups.items():
+            values[name] = group(**{item.name: values.pop(item.name) for item in fields(group)})
+        return function(**values)
 
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {item.name: item.annotation for item in parameters}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import bktools
 from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import one_of, option
+from bktools.cli.options import option
 from bktools.contract import rules
 from bktools.wording import words
 
@@ -25,11 +25,7 @@ def reconcile(
     csv: options.Folder,
     chart: reading.Chart = None,
     mapping: reading.MappingOption = None,
-    fail_on: str | None = option(
-        "--fail-on SEVERITY",
-        "error or warning: exit 11 when there are findings of this severity or worse.",
-        callback=one_of("fail_on", FAIL_ON),
-    ),
+    fail_on: str | None = option("--fail-on error|warning", "Exit 11 on findings of this severity or worse."),
 ) -> Exit:
     """Compare the ERP's chart with the accounts known here. Nothing is written.
 
@@ -37,6 +33,7 @@ def reconcile(
 
     Example: bktools reconcile --chart chart_of_accounts.csv --fail-on error
     """
+    failing = FAIL_ON[rules.one_of("fail_on", fail_on, FAIL_ON)] if fail_on else ()
     with books.connected() as service:
         reconciliation = reconciled(service, chart, mapping, text.say)
     findings, actions = reconciliation.findings, reconciliation.actions
@@ -53,7 +50,7 @@ def reconcile(
         another_chart=reconciliation.another_chart or None,
         written_to=csv.folder,
     )
-    return Exit.FINDINGS if fail_on and findings["severity"].isin(FAIL_ON[fail_on]).any() else Exit.DONE
+    return Exit.FINDINGS if findings["severity"].isin(failing).any() else Exit.DONE
 
 
 def reconciled(

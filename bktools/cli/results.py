@@ -82,17 +82,6 @@ class Text:
         if not self.is_for_people:
             write_json(values)
 
-    def say_list(self, title: str, frame: pd.DataFrame, *, most: int, whole: str) -> None:
-        """Write the first rows of a list for people; `whole` is the option that gives all of it."""
-        from bktools.cli.tables import show
-
-        if not self.is_for_people or frame.empty:
-            return
-        if len(frame) > most:
-            title = words()("command.first_of", title=title, shown=most, count=len(frame))
-        typer.echo(f"\n{title}:")
-        show(frame.head(most).dropna(axis="columns", how="all"), whole=whole)
-
 
 @dataclass(frozen=True)
 class Table:

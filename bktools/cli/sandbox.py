@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from bktools import caller
+from bktools.caller import set_variables
 from bktools.cli import results
 from bktools.cli.options import REQUIRED, argument, option
+from bktools.consoles import listed
 from bktools.progress import hushed, note
 from bktools.visible import visible_line
 from bktools.wording import words
@@ -20,45 +21,13 @@ if TYPE_CHECKING:
 app = typer.Typer(help="The embedded service: serve, reset, sample files.", no_args_is_help=True)
 
 
-# The facts that a client needs, by their names in JSON, with the attribute of the server.
-ATTRIBUTES = {
-    "address": "base_url",
-    "token": "token",
-    "api_key": "api_key",
-    "company": "company_id",
-    "balance": "balance_url",
-    "balance_token": "balance_token",
-}
-
-HOW_TO_CONNECT = """\
-address  {address}
-token    {token}
-API key  {api_key}
-balance  {balance}
-  token  {balance_token}
-company  {company}
-state    {file}
-Ctrl-C stops it. To paste into another terminal, as if it were a real service:
-
-{variables}
-{curl}bktools categories
-"""
-
-CURL = """\
-curl -s "$BKTOOLS_BASE_URL/v1/bookkeeping-categories:search?limit=2" \
--H "Authorization: Bearer $BKTOOLS_TOKEN" \
--H "Content-Type: application/json" -d '{"companyId": "'$BKTOOLS_COMPANY'"}'
-"""
-
-
 @app.command("serve")
 def serve(
     text: results.Text,
     port: int = option("--port PORT", "Port on loopback; by default any free one.", 0, min=0, max=65535),
     fault: list[str] | None = option(
         "--fault FAULT",
-        "Fault to inject, such as error:operation=search_categories,times=3,status=503; may be "
-        "repeated. bktools guide programs lists them.",
+        "Fault to inject, such as error:times=3,status=503; repeatable. bktools guide programs lists them.",
     ),
 ) -> None:
     """Serve the sandbox until Ctrl-C; print how to connect.
@@ -70,13 +39,8 @@ def serve(
     from bktools.sandbox import Server
     from bktools.settings import load_settings
 
-    server = Server(
-        load_settings("sandbox").state_dir,
-        port=port,
-        faults=fault or (),
-        on_request=_on_request,
-    )
-    with server:
+    folder = load_settings("sandbox").state_dir
+    with Server(folder, port=port, faults=fault or (), on_request=_on_request) as server:
         try:
             _report(server, text)
             server.wait()
@@ -85,20 +49,19 @@ def serve(
 
 
 def _report(server: Server, text: results.Text) -> None:
-    """Write how to connect to a server."""
-    values = {name: getattr(server, attribute) for name, attribute in ATTRIBUTES.items()}
-    variables = {
-        f"BKTOOLS_{attribute.removesuffix('_id').upper()}": values[name]
-        for name, attribute in ATTRIBUTES.items()
+    """Write how to connect to a server, by the names of the settings."""
+    settings = {
+        "base_url": server.base_url,
+        "token": server.token,
+        "api_key": server.api_key,
+        "balance_url": server.balance_url,
+        "balance_token": server.balance_token,
+        "company": server.company_id,
     }
-    # The line of curl is for sh.
-    lines = HOW_TO_CONNECT.format(
-        **values,
-        file=server.file,
-        variables=caller.set_variables(variables),
-        curl="" if caller.ON_WINDOWS else CURL,
-    )
-    text.report(lines if text.is_for_people else "", state=server.file, **values)
+    variables = {f"BKTOOLS_{name.upper()}": value for name, value in settings.items()}
+    facts = {**settings, "state": server.file}
+    how = words()("command.sandbox_serves")
+    text.report(*listed(facts.items()), f"{how}\n", set_variables(variables), "bktools categories", **facts)
 
 
 def _on_request(method: str, path: str, status: int | None, seconds: float) -> None:

@@ -28,9 +28,7 @@ def spend(
     by: list[str] | None = options.KEYS,
     period: str | None = options.PERIOD,
     rates: Path | None = options.RATES,
-    shares: bool = option(
-        "--shares", "Add the share of each row, within the first key where there are several.", False
-    ),
+    shares: bool = option("--shares", "Add the share of each row, within the first of several keys.", False),
     largest_first: bool = options.LARGEST_FIRST,
 ) -> None:
     """Add up entries by category, supplier, month and others.
@@ -43,13 +41,7 @@ def spend(
     keys = by or ["category"]
     (rows,), names = read_sides([entries], mapping, keys, books, required=("currency",))
     sums = bktools.spend(
-        rows,
-        by=keys,
-        period=period,
-        rates=rates,
-        shares=shares,
-        largest_first=largest_first,
-        **names,
+        rows, by=keys, period=period, rates=rates, shares=shares, largest_first=largest_first, **names
     )
     note_questionable(sums.attrs["bktools"]["questionable"])
     table.hand_over(sums, columns=shown_columns(sums))

@@ -30,25 +30,13 @@ def verify(
     books: options.Company,
     text: results.Text,
     ledger: reading.Ledger,
-    entries: list[Path] | None = option(
-        "--entries FILE",
-        "The file of the entries: adds what the journal lacks, such as document numbers. May be repeated.",
-    ),
+    entries: list[Path] | None = option("--entries FILE", "Adds what the journal lacks; repeatable."),
     mapping: reading.MappingOption = None,
-    month: str | None = options.month(
-        "Only the entries of this month, such as 2026-10; by default the ledger's months."
-    ),
-    folder: Path | None = option(
-        "--out FOLDER", "Also write a page to mail, a workbook and CSV to this folder; see --profile."
-    ),
+    month: str | None = options.month("Only this month, such as 2026-10; by default the ledger's months."),
+    folder: Path | None = option("--out FOLDER", "Also write a page to mail, a workbook and CSV here."),
     exported_at: dt.datetime | None = options.EXPORTED_AT,
-    explained: list[str] | None = option(
-        "--explained VOUCHER",
-        "A voucher that you looked up and that holds none of the entries. May be repeated.",
-    ),
-    record: bool = option(
-        "--record", "Keep in the journal that the month was verified; needs --month and --by.", False
-    ),
+    explained: list[str] | None = option("--explained VOUCHER", "It holds none of the entries; repeatable."),
+    record: bool = option("--record", "Keep that the month was verified; needs --month and --by.", False),
     by: str | None = option("--by NAME", "With --record: who verified the month."),
     reason: str | None = option("--reason TEXT", "With --record: why the remaining differences are known."),
     profile: options.Profile = "excel",

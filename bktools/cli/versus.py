@@ -26,17 +26,9 @@ FIGURES = ("currency", "this", "that", "difference", "percent", "drivers")
 def versus(
     books: options.Company,
     table: results.Table,
-    entries: list[Path] = argument(
-        "FILE", "The entries; without --against and --before, the last file is the other side.", REQUIRED
-    ),
-    against: list[Path] | None = option(
-        "--against FILE",
-        "Other months, or a budget: the columns of the keys, and an amount. May be repeated.",
-    ),
+    entries: list[Path] = argument("FILE", "The entries; the last file is the other side.", REQUIRED),
     period: str | None = options.PERIOD,
-    before: str | None = option(
-        "--before PERIOD", "The period of the other side; without --against, in the same files."
-    ),
+    before: str | None = option("--before PERIOD", "The period of the other side."),
     rates: Path | None = options.RATES,
     mapping: reading.MappingOption = None,
     by: list[str] | None = options.KEYS,
@@ -49,15 +41,10 @@ def versus(
 
     Example: bktools versus november.csv october.csv --by supplier --threshold 5%
     """
-    keys, of_this, of_that = by or ["category"], entries, against or []
-    if not of_that and before is not None:
-        of_that = entries
-    elif not of_that:
-        *of_this, last = entries
-        of_that = [last]
-    if not of_this:
-        raise ArgumentError("--against", Sentence("rule.other_side"))
-    sides = [of_this] if of_that is of_this else [of_this, of_that]
+    keys = by or ["category"]
+    sides = [entries[:-1], entries[-1:]] if before is None else [entries]
+    if not sides[0]:
+        raise ArgumentError("FILE", Sentence("rule.other_side"))
     frames, names = read_sides(sides, mapping, keys, books)
     this, that = frames[0], frames[-1]
     changes = bktools.versus(
@@ -75,7 +62,7 @@ def versus(
     note(words()("command.differences", count=len(changes), smaller=smaller))
     if not largest_first:
         changes = by_name(changes, shown_columns(changes)[: -len(FIGURES)])
-    titles = {"this": period or _named(this, of_this), "that": before or _named(that, of_that)}
+    titles = {"this": period or _named(this, sides[0]), "that": before or _named(that, sides[-1])}
     titles = titles if len({*titles.values()}) == len(titles) else {}
     for side, counted in changes.attrs["bktools"]["questionable"].items():
         note_questionable(counted, titles.get(side, side))

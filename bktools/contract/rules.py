@@ -163,6 +163,14 @@ def _a_persons_word(argument: str, value: object, meant: str) -> str:
     return written
 
 
+def one_of(argument: str, value: str, choices: Iterable[str]) -> str:
+    """Return a word that is one of the choices."""
+    words = [*choices]
+    if value not in words:
+        raise ArgumentError(argument, Sentence("rule.one_of", choices=", ".join(words)), value)
+    return value
+
+
 def month(argument: str, value: object) -> str:
     """Return a month such as 2026-10, given as text, as a period of pandas, or as a day or a time in it."""
     written = value if isinstance(value, str) else calendar_text(value)[: len("2026-10")]

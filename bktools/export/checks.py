@@ -42,6 +42,8 @@ _HAS_MORE_DECIMALS = pl.any_horizontal(
 )
 
 
+_HAS_COMPANY = c.company_id.str.contains(UUID_REGEX).fill_null(value=False)
+
 # The reason of a line that waits for another line of its entry: it follows from the reasons of the others.
 HELD_TOGETHER = "other_line_not_ready"
 
@@ -52,7 +54,7 @@ OF_TWIN = ("party_kind", *TWIN)
 CHECKS = (
     Check("no_service_id", c.id.is_null(), who=PREPARER, ends=True),
     Check("not_a_uuid", ~c.id.str.contains(UUID_REGEX), who=PREPARER),
-    Check("no_company", ~c.company_id.str.contains(UUID_REGEX).fill_null(value=False), who=PREPARER),
+    Check("no_company", ~_HAS_COMPANY, who=PREPARER),
     Check("lines_missing", c.missing > 0, who=PREPARER, facts=("missing",), ends=True),
     Check("conflicting", c.is_conflict, who=PREPARER, ends=True),
     Check("duplicate", c.is_copy, who=PREPARER, ends=True, fate=LEFT_OUT),
@@ -84,7 +86,7 @@ CHECKS = (
     ),
     Check(
         "category_of_other_company",
-        c.category_found & c.category_company.ne_missing(c.company_id),
+        c.category_found & _HAS_COMPANY & c.category_company.ne_missing(c.company_id),
         facts=("category_id", "category_name"),
     ),
     Check("archived_category", c.category_archived, facts=("category_id", "category_name")),

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from bktools.journal.journal import Journal
 from bktools.journal.records import this_user
 from bktools.journal.writable import WritableJournal
 from bktools.settings import Settings
-
-
-def changed_address(settings: Settings) -> tuple[str, str] | None:
-    """Return the address in the environment's journal and the present one; None where they are equal."""
-    with Journal(settings) as journal:
-        before = journal.origin()["address"]
-    return None if before == settings.identity else (before, settings.identity)
 
 
 def accept_address(settings: Settings) -> tuple[str, str] | None:

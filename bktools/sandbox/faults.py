@@ -21,6 +21,7 @@ from bktools.contract import ENDPOINTS
 from bktools.errors import ArgumentError
 from bktools.sandbox.answers import Refusal
 from bktools.sandbox.validation import UUID_TEXT
+from bktools.wording import Sentence
 
 KINDS = {
     "latency": "delays the answer by `seconds`",
@@ -43,7 +44,6 @@ OPTIONS = {
 }
 
 _NUMBERS: dict[str, type] = {"times": int, "skip": int, "status": int, "seconds": float}
-_RETRY_AFTER = ("seconds", "date", "none")
 OPERATIONS = tuple(endpoint.operation for endpoint in ENDPOINTS)
 
 
@@ -61,33 +61,37 @@ class Fault:
     company: str | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.kind, str) or self.kind not in KINDS:
-            raise ArgumentError("fault", f"must be one of {', '.join(KINDS)}", self.kind)
-        if self.operation is not None and self.operation not in OPERATIONS:
-            raise ArgumentError("operation", f"must be one of {', '.join(OPERATIONS)}", self.operation)
-        if self.retry_after not in _RETRY_AFTER:
-            raise ArgumentError("retry_after", f"must be one of {', '.join(_RETRY_AFTER)}", self.retry_after)
+        check_choice("fault", self.kind, KINDS)
+        check_choice("operation", self.operation, (None, *OPERATIONS))
+        check_choice("retry_after", self.retry_after, ("seconds", "date", "none"))
         if self.company is not None and not UUID_TEXT.fullmatch(str(self.company)):
-            raise ArgumentError("company", "must be the UUID of a company", self.company)
+            raise ArgumentError("company", Sentence("rule.uuid"), self.company)
         check_whole("times", 1 if self.times is None else self.times, 1)
         check_whole("skip", self.skip)
         check_whole("status", self.status, 400, 599)
         check_seconds("seconds", self.seconds)
 
 
+def check_choice(name: str, value: object, choices: Iterable[str | None]) -> None:
+    """Refuse anything that is none of the choices."""
+    if value not in (known := [*choices]):
+        raise ArgumentError(name, Sentence("rule.one_of", choices=", ".join(filter(None, known))), value)
+
+
 def check_whole(name: str, value: object, smallest: float = 0, largest: float = math.inf) -> None:
     """Refuse anything but a whole number within the bounds."""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise ArgumentError(name, "must be a whole number", value)
-    if not smallest <= value <= largest:
-        bounds = f"at least {smallest}" if largest == math.inf else f"from {smallest} to {largest}"
-        raise ArgumentError(name, f"must be {bounds}", value)
+        raise ArgumentError(name, Sentence("rule.whole_number"), value)
+    if value < smallest:
+        raise ArgumentError(name, Sentence("rule.at_least", least=smallest), value)
+    if value > largest:
+        raise ArgumentError(name, Sentence("rule.at_most", most=largest), value)
 
 
 def check_seconds(name: str, value: object) -> None:
     """Refuse anything but a duration."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
-        raise ArgumentError(name, "must be a number of seconds from 0", value)
+        raise ArgumentError(name, Sentence("rule.seconds"), value)
 
 
 def parse_fault(text: str) -> Fault:
@@ -102,12 +106,11 @@ def parse_fault(text: str) -> Fault:
     values: dict[str, Any] = {}
     for option in filter(None, options.split(",")):
         name, _, value = option.partition("=")
-        if name not in OPTIONS:
-            raise ArgumentError("fault", f"has the options {', '.join(OPTIONS)}", option)
+        check_choice("fault option", name, OPTIONS)
         try:
             values[name] = _NUMBERS.get(name, str)(value)
         except ValueError:
-            raise ArgumentError(f"fault option {name}", "must be a number", value) from None
+            raise ArgumentError(name, Sentence("rule.whole_number"), value) from None
     return Fault(kind, **values)
 
 
@@ -116,14 +119,12 @@ class Faults:
 
     def __init__(self, faults: Iterable[Fault | str] = ()) -> None:
         self._active: list[tuple[Fault, Iterator[bool]]] = []
-        for fault in faults if isinstance(faults, Iterable) and not isinstance(faults, str) else [faults]:
+        for fault in faults:
             self.add(fault)
 
     def add(self, fault: Fault | str) -> None:
         """Add a fault."""
         added = parse_fault(fault) if isinstance(fault, str) else fault
-        if not isinstance(added, Fault):
-            raise ArgumentError("faults", "must be faults, or their texts such as 'error:status=503'", added)
         self._active.append((added, _hits(added)))
 
     def clear(self) -> None:

@@ -1,64 +1,32 @@
-"""Sample files of the sandbox's world: a German ERP's chart, accounting entries, the service's accounts."""
+"""Sample files of the sandbox: a German ERP's chart, accounting entries, a budget, the service's accounts."""
 
 from __future__ import annotations
 
-import calendar
-import csv
 import datetime as dt
-import io
-from collections.abc import Iterable
 from decimal import Decimal
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from bktools import disk
-from bktools.sandbox.world import NAMES, World, chart_of_accounts, department_of, expense_of
 
-CHART_FILE = "chart_of_accounts.csv"
-ENTRIES_FILE = "accounting_entries.csv"
-ACCOUNTS_FILE = "accounts.csv"
-LEDGER_FILE = "general_ledger.se"
-MONTHS_FILE = "six_months.csv"
-BUDGET_FILE = "budget.csv"
+# A wheel has the files beside this one, a checkout has them in its folder `data`.
+_IN_WHEEL = Path(__file__).with_name("samples")
+SAMPLES = _IN_WHEEL if _IN_WHEEL.exists() else Path(__file__).parents[2] / "data"
 
-_CHART_HEADINGS = ("Konto", "Bezeichnung", "Art", "Steuerschlüssel", "Aktiv")
-_ACCOUNT_HEADINGS = ("id", "external_id", "name", "code", "archived", "tax_code_external_id", "company_id")
-_account_columns = attrgetter(*_ACCOUNT_HEADINGS)
-
-_ENTRIES = 320
-# Rates for one euro, roughly; JPY has no decimals.
-_RATES = {
-    "EUR": Decimal(1),
-    "USD": Decimal("1.1"),
-    "CHF": Decimal("0.95"),
-    "SEK": Decimal(11),
-    "JPY": Decimal(165),
-}
-
-_IN_REVIEW = range(10, 310, 20)  # 15 of the entries: draft and in_review in turn
-_COPIED = 99  # repeated as the last line
-
-# The sample ledger: the account that entries are booked against, and for each planted difference, and for one
-# entry that is booked some days later, the place of the euro entry in the order of dates.
+# The sample ledger: what one euro is worth, the account that entries are booked against, and for each planted
+# difference, and for one entry that is booked some days later, the place of the euro entry in the order of
+# dates.
+_RATES = {"EUR": "1", "USD": "1.1", "CHF": "0.95", "SEK": "11", "JPY": "165"}
 _PAYABLES = "160000"
 _PLANTED = {"missing": 5, "booked_twice": 15, "another_amount": 25, "another_account": 35, "booked_late": 45}
 _OTHER_ACCOUNT = "490000"
 _DAYS_LATER = 3
 
-# The sample of six months: the months before October 2026, each one's percentage of October's purchases, the
-# suppliers that are new in October, and the month and number of the only unusual amount.
-_MONTHS_BEFORE, _REPEATED = 5, 85
-_NEW_SUPPLIERS = {"Koelnmesse", "Studio Bergmann"}
-_UNUSUAL = ("2026-09", 68, "48211.00")
-
 
 def write_sample_data(folder: Path | str) -> tuple[Path, Path]:
     """Write the files `chart_of_accounts.csv` and `accounting_entries.csv`; return their paths.
 
-    They are of the first company of a new sandbox.
-
-    They have the same bytes every time. Each file is written whole or left as it was.
+    They are of the first company of a new sandbox. Each file is written whole or left as it was.
 
     Parameters
     ----------
@@ -78,22 +46,14 @@ def write_sample_data(folder: Path | str) -> tuple[Path, Path]:
     ...     [path.name for path in write_sample_data(folder)]
     ['chart_of_accounts.csv', 'accounting_entries.csv']
     """
-    chart = [account[: len(_CHART_HEADINGS)] for account in chart_of_accounts()]
-    entries = _entries(World())
-    return (
-        _write(
-            folder, CHART_FILE, "\ufeff" + _csv([_CHART_HEADINGS, *chart], delimiter=";", line_end="\r\n")
-        ),
-        _write(folder, ENTRIES_FILE, _csv([entries[0], *(entry.values() for entry in entries)])),
-    )
+    return _copied(folder, "chart_of_accounts.csv"), _copied(folder, "accounting_entries.csv")
 
 
 def write_account_list(folder: Path | str) -> Path:
     """Write `accounts.csv`, the accounts of the first company in a new sandbox; return its path.
 
     It is an example of the list that a service's user interface exports. `import_accounts` takes it, since
-    the interface has no operation that lists accounts. It has the same bytes every time, and is written whole
-    or left as it was.
+    the interface has no operation that lists accounts.
 
     Parameters
     ----------
@@ -113,17 +73,13 @@ def write_account_list(folder: Path | str) -> Path:
     ...     len(bktools.import_accounts(write_account_list(folder), service=service))
     52
     """
-    rows = [
-        [{True: "true", False: "false", None: ""}.get(value, value) for value in _account_columns(account)]
-        for account in World().accounts(0)
-    ]
-    return _write(folder, ACCOUNTS_FILE, _csv([_ACCOUNT_HEADINGS, *rows]))
+    return _copied(folder, "accounts.csv")
 
 
 def write_sample_months(folder: Path | str) -> tuple[Path, Path]:
     """Write `six_months.csv`, entries of May to October 2026, and `budget.csv`; return their paths.
 
-    They have the same bytes every time. October has the entries of `write_sample_data`, all approved.
+    October has the entries of `write_sample_data`, all approved.
 
     Parameters
     ----------
@@ -143,43 +99,7 @@ def write_sample_months(folder: Path | str) -> tuple[Path, Path]:
     ...     [path.name for path in write_sample_months(folder)]
     ['six_months.csv', 'budget.csv']
     """
-    world = World()
-    october = [entry | {"status": "approved"} for entry in _entries(world)[:-1]]
-    entries = [
-        entry for before in range(_MONTHS_BEFORE, 0, -1) for entry in _earlier(world, october, before)
-    ] + october
-    budget: dict[str, Decimal] = {}
-    for entry in entries:
-        if entry["currency"] == "EUR" and entry["amount"] != _UNUSUAL[-1]:
-            budget[entry["cost_centre"]] = budget.get(entry["cost_centre"], Decimal(0)) + Decimal(
-                entry["amount"]
-            )
-    rows = [
-        (name, f"{round(amount / (_MONTHS_BEFORE + 1), -2):.2f}") for name, amount in sorted(budget.items())
-    ]
-    return (
-        _write(folder, MONTHS_FILE, _csv([entries[0], *(entry.values() for entry in entries)])),
-        _write(folder, BUDGET_FILE, _csv([("cost_centre", "amount"), *rows])),
-    )
-
-
-def _earlier(world: World, october: list[dict[str, str]], before: int) -> Iterable[dict[str, str]]:
-    """Yield the entries of a month so many months before October: most of its purchases, at other prices."""
-    month = dt.date(2026, 10 - before, 1)
-    last = calendar.monthrange(month.year, month.month)[1]
-    for number, entry in enumerate(october):
-        is_bought = world.number(100, "month", before, number, "bought") < _REPEATED
-        if is_bought and entry["supplier"] not in _NEW_SUPPLIERS:
-            percent = 80 + world.number(36, "month", before, number, "price") - 2 * before
-            amount = Decimal(entry["amount"]) * percent / 100
-            price = f"{amount:.0f}" if entry["currency"] == "JPY" else f"{amount:.2f}"
-            day = min(int(entry["date"][-2:]), last)
-            is_unusual = (f"{month:%Y-%m}", number) == _UNUSUAL[:2]
-            yield entry | {
-                "entry_id": world.id("entry", before, number),
-                "date": f"{month:%Y-%m}-{day:02}",
-                "amount": _UNUSUAL[-1] if is_unusual else price,
-            }
+    return _copied(folder, "six_months.csv"), _copied(folder, "budget.csv")
 
 
 def write_sample_ledger(exported: Any, folder: Path | str) -> Path:
@@ -206,7 +126,7 @@ def write_sample_ledger(exported: Any, folder: Path | str) -> Path:
     vouchers = []
     for entry in entries:
         account, day = entry["account_code"], entry["date"]
-        amount = round(Decimal(str(entry["amount"])) / _RATES[entry["currency"]], 2)
+        amount = round(Decimal(str(entry["amount"])) / Decimal(_RATES[entry["currency"]]), 2)
         match planted.get(entry["entry_id"]):
             case "missing":
                 continue
@@ -230,59 +150,18 @@ def write_sample_ledger(exported: Any, folder: Path | str) -> Path:
             ["#TRANS", _PAYABLES, "{}", f"{-amount:.2f}"],
             ["}"],
         ]
-    return _write(folder, LEDGER_FILE, "".join(" ".join(line) + "\r\n" for line in lines))
+    return _written(folder, "general_ledger.se", "".join(" ".join(line) + "\r\n" for line in lines).encode())
 
 
 def _quoted(text: str) -> str:
     return '"' + text.replace('"', "'") + '"'
 
 
-def _entries(world: World) -> list[dict[str, str]]:
-    """Return the accounting entries of a world's first company, most of them approved and coded."""
-    categories = [category["id"] for category in world.categories_of(0)]
-    employees = [employee["id"] for employee in world.employees_of(0)]
-    special = {
-        120: {"category_id": ""},
-        160: {"category_id": world.id("no category", 160)},
-        200: {"employee_id": world.id("nobody", 200)},
-        240: {"employee_id": world.id("nobody", 240)},
-        280: {"company_id": world.all_companies[-1].id},
-        **{number: {"status": ("draft", "in_review")[turn % 2]} for turn, number in enumerate(_IN_REVIEW)},
-    }
-    rows: list[dict[str, str]] = []
-    for number in range(_ENTRIES - 1):
-        # Seven is coprime to 240, so every kind of category gets its entries.
-        category = number * 7 % len(categories)
-        expense = expense_of(category)
-        least, most, bought = expense["least"], expense["most"], expense["bought"]
-        currency, supplier, text = bought[world.number(len(bought), "entry", number, "bought")]
-        cents = 100 * least + world.number(100 * (most - least), "entry", number, "amount")
-        is_credit = number % 13 == 5
-        amount = _RATES[currency] * cents / (-100 if is_credit else 100)
-        usual = {
-            "entry_id": world.id("entry", number),
-            "company_id": world.all_companies[0].id,
-            "date": f"2026-10-{1 + world.number(31, 'entry', number, 'day'):02}",
-            "amount": f"{amount:.0f}" if currency == "JPY" else f"{amount:.2f}",
-            "currency": currency,
-            "category_id": categories[category],
-            "employee_id": employees[number % len(employees)],
-            "status": "approved",
-            "supplier": supplier,
-            "description": f"{'Gutschrift ' if is_credit else ''}{text}, Beleg {1001 + number}",
-            "cost_centre": NAMES["cost_centres"][department_of(category)],
-        }
-        rows.append(usual | special.get(number, {}))
-    return [*rows, rows[_COPIED]]
+def _copied(folder: Path | str, name: str) -> Path:
+    return _written(folder, name, SAMPLES.joinpath(name).read_bytes())
 
 
-def _csv(rows: Iterable[Iterable[str]], *, delimiter: str = ",", line_end: str = "\n") -> str:
-    text = io.StringIO()
-    csv.writer(text, delimiter=delimiter, lineterminator=line_end).writerows(rows)
-    return text.getvalue()
-
-
-def _write(folder: Path | str, name: str, text: str) -> Path:
+def _written(folder: Path | str, name: str, content: bytes) -> Path:
     Path(folder).mkdir(parents=True, exist_ok=True)
     # Sample data may be read by anybody.
-    return disk.write_whole(Path(folder) / name, lambda file: file.write(text.encode()), private=False)
+    return disk.write_whole(Path(folder) / name, lambda file: file.write(content), private=False)

@@ -17,13 +17,14 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import uvicorn
 
-from bktools.errors import ArgumentError, StorageError
+from bktools.errors import StorageError
 from bktools.sandbox.app import OnRequest, build_app
 from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller
 from bktools.sandbox.faults import Fault, Faults, check_seconds, check_whole
 from bktools.sandbox.jobs import job_at
 from bktools.sandbox.store import State, Store, new_id
-from bktools.sandbox.world import World, camel
+from bktools.sandbox.world import World
+from bktools.wording import Sentence
 
 DATABASE = "service.sqlite"
 LOOPBACK = "127.0.0.1"
@@ -176,7 +177,7 @@ class Server:
         while not (self._uvicorn and self._uvicorn.started):
             if not self._thread.is_alive() or time.monotonic() > deadline:
                 self.stop()
-                raise StorageError(f"the sandbox did not start: {self._failure}") from self._failure
+                raise StorageError(Sentence("error.sandbox_start", why=str(self._failure)))
             time.sleep(0.002)
         return self
 
@@ -252,17 +253,18 @@ class Server:
     accounts = _of_the_store(Store.accounts)
     accepted_entries = _of_the_store(Store.accepted_entries)
 
-    def add_category(self, name: str, **fields: Any) -> str:
-        """Add a category at the table's end and return its id; fields as in `contract.categories.Category`.
-
-        `metadata` is JSON text.
-        """
-        group = next(self._world.categories_of(0))["categoryGroupId"]
-        new = {"id": new_id(), "company_id": self.company_id, "category_group_id": group, "name": name}
-        new |= {"archived": False} | dict.fromkeys(("account_id", "tax_code_id", "metadata"))
-        if unknown := sorted(fields.keys() - new.keys()):
-            raise ArgumentError(unknown[0], f"is not a field of a category: choose from {', '.join(new)}")
-        category = {camel(field): value for field, value in (new | fields).items()}
+    def add_category(self, name: str, *, id: str | None = None, account_id: str | None = None) -> str:
+        """Add a category at the table's end and return its id."""
+        category = {
+            "id": id or new_id(),
+            "companyId": self.company_id,
+            "categoryGroupId": next(self._world.categories_of(0))["categoryGroupId"],
+            "name": name,
+            "archived": False,
+            "accountId": account_id,
+            "taxCodeId": None,
+            "metadata": None,
+        }
         with self._store() as store:
             store.add_category(category)
         return str(category["id"])
@@ -324,10 +326,8 @@ def _listen(port: int) -> socket.socket:
     try:
         listening = socket.create_server((LOOPBACK, port), backlog=2048)
     except OSError as error:
-        why, *_ = str(error.strerror).split(" (while")
-        raise StorageError(
-            f"port {port} of {LOOPBACK} cannot be used ({why}); give another one or none"
-        ) from error
+        why = str(error.strerror).partition(" (while")[0]
+        raise StorageError(Sentence("error.port", port=port, why=why)) from error
     # Connections inherit it. Without it each small answer waits 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening

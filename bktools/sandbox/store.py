@@ -9,27 +9,25 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import secrets
-import shutil
 import sqlite3
 import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from bktools import disk
-from bktools.errors import ArgumentError, StorageError
+from bktools.errors import StorageError
 from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller
-from bktools.sandbox.faults import Faults, check_whole
+from bktools.sandbox.faults import Faults, check_choice, check_whole
 from bktools.sandbox.jobs import OUTCOMES, ExportJob
 from bktools.sandbox.nouns import NOUNS
 from bktools.sandbox.paging import Condition, Key, Order, all_of, backwards, beyond
 from bktools.sandbox.world import Account, Company, World, row_json
+from bktools.wording import Sentence
 
 # Searches and sorts read the fields of categories and employees from their JSON.
 _TABLES = """
@@ -66,14 +64,6 @@ CREATE INDEX {table}_company ON {table} (company_id)"""
 _MARK = 608954288
 
 _ADD = "INSERT INTO {} (id, company_id, body) VALUES (?, ?, ?)"
-# Searches whose totals are kept.
-_MOST_TOTALS = 32
-
-# Bytes of free space below which SQLite's error is taken for one of a full disk.
-LITTLE_SPACE = 2**16
-
-# Errors of a file that is no database of the sandbox, or a damaged one.
-_DAMAGED = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR}
 
 _Record = TypeVar("_Record", Account, Company, ExportJob)
 
@@ -97,13 +87,8 @@ class Store:
                 file, timeout=30, isolation_level=None, detect_types=sqlite3.PARSE_DECLTYPES
             )
         except (OSError, sqlite3.DatabaseError) as error:
-            reason = disk.reason_of(error) if isinstance(error, OSError) else error
-            raise StorageError(
-                f"{file} cannot be used as a sandbox database: {reason} (its folder is set by "
-                "BKTOOLS_DATA_DIR)"
-            ) from error
+            raise _unusable(file, error) from error
         self._execute = self._connection.execute
-        self._cached_total = lru_cache(_MOST_TOTALS)(self._total)
         self._connection.create_function("folded", 1, str.casefold, deterministic=True)
         try:
             self._execute("PRAGMA synchronous = NORMAL")
@@ -115,9 +100,7 @@ class Store:
             disk.repeated(lambda: self._execute("PRAGMA journal_mode = WAL"), sqlite3.OperationalError, 30)
         except sqlite3.DatabaseError as error:
             self.close()
-            raise StorageError(
-                f"{file} cannot be used as a sandbox database ({error}); {_advice(error, file)}"
-            ) from error
+            raise _unusable(file, error) from error
         except BaseException:
             self.close()
             raise
@@ -133,10 +116,7 @@ class Store:
         with self._transaction("IMMEDIATE"):
             mark = self._mark()
             if mark not in (0, _MARK):
-                raise StorageError(
-                    f"{file} was made by another version of bktools: nothing was changed; "
-                    "reset the sandbox, with its journal: bktools sandbox reset"
-                )
+                raise StorageError(Sentence("error.sandbox_of_version", file=str(file)))
             # Another process may have made the tables meanwhile.
             if mark == 0:
                 self._run(_TABLES)
@@ -213,8 +193,8 @@ class Store:
         forwards = before is None
         read, bound = (order, after) if forwards else (backwards(order), before)
         with self._transaction("DEFERRED"):
-            version = (self._execute("PRAGMA data_version").fetchone(), self._connection.total_changes)
-            total = self._cached_total(table, matching, version)
+            count = f"SELECT count(*) FROM {table} WHERE {matching.sql}"
+            total = int(self._execute(count, matching.parameters).fetchone()[0])
             within = matching if bound is None else all_of(matching, beyond(read, bound))
             read_rows = self._select(table, within, read, limit + 1, offset)
             more, behind = len(read_rows) > limit, offset > 0 and total > 0
@@ -234,10 +214,6 @@ class Store:
         terms = ", ".join(f"{term.sql} {'DESC' if term.descending else 'ASC'}" for term in order)
         sql = f"SELECT {columns} FROM {table} WHERE {matching.sql} ORDER BY {terms} LIMIT ? OFFSET ?"
         return self._execute(sql, (*matching.parameters, count, offset)).fetchall()
-
-    def _total(self, table: str, matching: Condition, version: object) -> int:  # noqa: ARG002 - totals are kept for each
-        sql = f"SELECT count(*) FROM {table} WHERE {matching.sql}"
-        return int(self._execute(sql, matching.parameters).fetchone()[0])
 
     # Companies
 
@@ -272,8 +248,7 @@ class Store:
             Seconds until a job that does not start expires. Default: what a job takes, in the next whole
             second, so that a client that waits for the end of its jobs does not wait long.
         """
-        if job_outcome is not None and job_outcome not in OUTCOMES:
-            raise ArgumentError("job_outcome", f"must be one of {', '.join(OUTCOMES)}", job_outcome)
+        check_choice("job_outcome", job_outcome, (None, *OUTCOMES))
         check_whole("job_expires_in", job_expires_in or 0)
         options: dict[str, Any] = {
             "has_integration": has_integration,
@@ -282,8 +257,8 @@ class Store:
         options |= {"job_outcome": job_outcome, "job_expires_in": job_expires_in}
         changes = ", ".join(f"{name} = ifnull(?, {name})" for name in options)
         sql = f"UPDATE companies SET {changes} WHERE id = ?"
-        if not self._execute(sql, (*options.values(), company_id)).rowcount:
-            raise ArgumentError("company_id", "must be a company of this sandbox", company_id)
+        check_choice("company_id", company_id, (company.id for company in self.companies()))
+        self._execute(sql, (*options.values(), company_id))
 
     # Categories and employees
 
@@ -372,15 +347,9 @@ class State:
     requests_per_minute: int | None
 
 
-def _advice(error: sqlite3.DatabaseError, file: Path) -> str:
-    if hasattr(os, "statvfs") and os.statvfs(file.parent).f_flag & os.ST_RDONLY:
-        return "its drive is read-only: choose a folder on another one (BKTOOLS_DATA_DIR)"
-    # SQLite has several errors for a full disk.
-    if shutil.disk_usage(file.parent).free < LITTLE_SPACE:
-        return "free some space on its drive and run again"
-    if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
-        return "reset the sandbox (bktools sandbox reset)"
-    return "check its drive, your access to it and what else writes to it, then run again"
+def _unusable(file: Path, error: Exception) -> StorageError:
+    why = disk.reason_of(error) if isinstance(error, OSError) else str(error)
+    return StorageError(Sentence("error.sandbox_unusable", file=str(file), why=why))
 
 
 def is_open(file: Path) -> bool:

@@ -254,11 +254,6 @@ def expense_of(number: int) -> dict[str, Any]:
     return expense
 
 
-def department_of(number: int) -> int:
-    """Return the number of the department of the first company's category of a number."""
-    return _named_as(number) // len(NAMES["expenses"]) % len(NAMES["departments"])
-
-
 def _named_as(number: int) -> int:
     return _THIRD if _is(number, _NAMESAKE_OF_THIRD) else number
 

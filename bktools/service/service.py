@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Literal, Self, SupportsIndex, TypedDict, TypeVar, Unpack
+from typing import Any, Literal, Self, SupportsIndex, TypeVar
 
 import msgspec
 
@@ -59,18 +59,6 @@ def limits_of(settings: Settings, *, shortest: float = 0.0) -> Limits:
 Query = Sequence[tuple[str, str]]
 
 TABLES = {noun.name: noun for noun in NOUNS}
-
-
-class Filters(TypedDict, total=False):
-    """The filters of the two tables, see `bktools.load_categories` and `bktools.load_employees`."""
-
-    ids: Iterable[str] | None
-    account_ids: Iterable[str] | None
-    category_group_ids: Iterable[str] | None
-    archived: bool | None
-    name: str | None
-    email: str | None
-    external_id: str | None
 
 
 class Service:
@@ -406,7 +394,7 @@ class Service:
         *,
         limit: SupportsIndex = LARGE_PAGE,
         verify: Literal["strict", "warn"] = "strict",
-        **filters: Unpack[Filters],
+        **filters: Any,
     ) -> Iterator[list[Any]]:
         """Iterate over a table page by page, in bounded memory; nothing is cached.
 
@@ -457,15 +445,12 @@ class Service:
         ...     sum(len(page) for page in service.pages("categories", archived=False))
         232
         """
-        noun = TABLES.get(table)
-        if noun is None:
-            raise ArgumentError("table", Sentence("rule.one_of", choices=", ".join(TABLES)), table)
+        noun = TABLES[rules.one_of("table", table, TABLES)]
         known = [item.argument for item in noun.filters if item.argument != "company_id"]
         unknown = next((name for name in filters if name not in known), None)
         if unknown is not None:
             raise ArgumentError(unknown, Sentence("rule.no_filter", table=table, choices=", ".join(known)))
-        if verify not in ("strict", "warn"):
-            raise ArgumentError("verify", Sentence("rule.one_of", choices="strict, warn"), verify)
+        rules.one_of("verify", verify, ("strict", "warn"))
         rows = rules.whole_number("limit", limit, smallest=1, largest=rules.INT32_MAX)
         companies = company_ids(company, self.settings)
         checked = noun.checked(filters, but="company_id")

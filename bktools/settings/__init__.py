@@ -13,5 +13,6 @@ from bktools.settings.values import SETTINGS as SETTINGS
 from bktools.settings.values import Settings as Settings
 from bktools.settings.values import folder_name_of as folder_name_of
 from bktools.settings.values import hidden as hidden
+from bktools.settings.values import listed_settings as listed_settings
 from bktools.settings.values import name_of as name_of
 from bktools.settings.values import require_writable as require_writable

@@ -37,7 +37,7 @@ from bktools.settings.values import (
     read_path,
     read_setting,
 )
-from bktools.wording import LANGUAGE_VARIABLE, Sentence
+from bktools.wording import LANGUAGE_VARIABLE, Sentence, words
 
 # The share of equal letters, of 1, from which an unknown variable is a misspelt setting.
 MISSPELT = 0.75
@@ -153,8 +153,10 @@ def _resolved(environment: str | None, env: Mapping[str, str], overrides: Mappin
             chosen |= _keyring_secret(name, setting, address[0], own)
         unlimited = name == SANDBOX and setting == "requests_per_minute"
         value, source = chosen.get(setting, (0 if unlimited else item.default, "default"))
-        unused = f"not set; {foreign[setting][1]} is not for {name}" if setting in foreign else "not set"
-        values[setting], sources[setting] = value, unused if value is None else source
+        if value is None:
+            variable = foreign[setting][1] if setting in foreign else None
+            source = words()("setting.not_set", variable=variable, name=name)
+        values[setting], sources[setting] = value, source
     if companies:
         sources[COMPANIES] = _where(name, file)
     if values["company_name"] is None and (kept := kept_company_names(env).get(company)):
@@ -388,4 +390,4 @@ def _keyring_secret(environment: str, name: str, address: str, own: Values) -> V
     except KeyringError:
         # No keyring service runs here (a server, a container): the same as no entry.
         return {}
-    return _layer({name: secret}, "system keyring")
+    return _layer({name: secret}, words()("setting.keyring"))

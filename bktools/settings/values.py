@@ -6,7 +6,7 @@ import datetime as dt
 import hashlib
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -278,10 +278,7 @@ class Settings:
         return [*rows, *((f"companies.{name}", company_id, source) for name, company_id in self.companies)]
 
     def __repr__(self) -> str:
-        rows = [
-            (name, "  ".join(filter(None, [value, f"({source})"]))) for name, value, source in self.rows()
-        ]
-        return readable("\n".join(["Settings", *listed(rows, indent="  ")]))
+        return readable("\n".join(["Settings", *listed_settings(self.rows())]))
 
 
 SETTINGS = {item.name: item for item in fields(Settings) if "read" in item.metadata}
@@ -297,6 +294,16 @@ def hidden(arguments: Mapping[str, Any]) -> dict[str, Any]:
         name: Secret(value) if isinstance(value, str) and name in SECRETS else value
         for name, value in arguments.items()
     }
+
+
+def listed_settings(rows: Iterable[tuple[str, str, str]]) -> list[str]:
+    """Return rows of name, value and source as lines for people."""
+    texts, lines = words(), []
+    for name, value, source in rows:
+        key = f"setting.source.{source}"
+        shown = texts(key) if texts.has(key) else source
+        lines.append((name, f"{value}  ({shown})" if value and shown else value or f"({shown})"))
+    return listed(lines, indent="  ")
 
 
 def require_writable(settings: Settings) -> None:
@@ -322,5 +329,5 @@ def folder_name_of(environment: str) -> str:
 
 def _shown(value: object) -> str:
     if isinstance(value, Secret):
-        return "set, not shown"
+        return words()("setting.secret")
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

@@ -55,10 +55,8 @@ class Options:
             raise ArgumentError("refresh", Sentence("rule.not_with_as_of"))
         if self.as_of is not None and not self.cache:
             raise ArgumentError("cache", Sentence("rule.cache_with_as_of"))
-        if self.verify not in ("strict", "warn"):
-            raise ArgumentError("verify", Sentence("rule.one_of", choices="strict, warn"), self.verify)
-        if self.on_error not in ("raise", "collect"):
-            raise ArgumentError("on_error", Sentence("rule.one_of", choices="raise, collect"), self.on_error)
+        rules.one_of("verify", self.verify, ("strict", "warn"))
+        rules.one_of("on_error", self.on_error, ("raise", "collect"))
         checked = {
             "until": None if self.as_of is None else instant("as_of", self.as_of),
             "max_age": _age(self.max_age),

@@ -109,9 +109,9 @@ def versus(
     is_large = threshold_of(threshold)
     frames = {"categories": categories, "accounts": accounts, "employees": employees}
     rows, about = compared(this, that, by, frames, period, before, rates, language, every=every)
-    large = pl.Series([is_large(row) for row in rows.iter_rows(named=True)], dtype=pl.Boolean)
-    about["below_threshold"] = int((~large).sum())
-    return to_pandas(to_arrow(rows.filter(large).cast({"percent": pl.Float64})), about)
+    large = rows.filter(is_large)
+    about["below_threshold"] = len(rows) - len(large)
+    return to_pandas(to_arrow(large.cast({"percent": pl.Float64})), about)
 
 
 def compared(
@@ -263,15 +263,15 @@ def _drivers(
     ]
     if not parts:
         return changes.select(on).clear().with_columns(drivers=pl.lit(None, pl.String))
-    # One price may have other rates on the other side, whose entries come last.
-    amount = pl.when(c.sign.sum() > 0).then(c.amount.first()).otherwise(-c.amount.last())
+    # An entry and one of the same price on the other side cancel each other, the earliest of both first.
+    same = (*on, "supplier", "paid in", "paid")
     alone = (
         pl.concat(parts, how="vertical_relaxed")
-        .group_by(*on, "supplier", "paid in", "paid", maintain_order=True)
-        .agg(amount, c.day.max(), count=c.sign.sum().abs())
         .filter(c.paid.is_not_null())
-        .select(*on, "supplier", "day", c.amount.repeat_by("count"))
-        .explode("amount", empty_as_null=False)
+        .sort("day", maintain_order=True)
+        .with_columns(number=c.sign.cum_count().over(*same, "sign"))
+        .filter(c.sign.n_unique().over(*same, "number") == 1)
+        .select(*on, "supplier", "day", c.amount * c.sign)
     )
     # A supplier that both sides have drives by what it has more or less.
     is_on_both = c.supplier.is_not_null() & ((c.amount > 0).n_unique().over(*on, "supplier") > 1)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from conversations import LEDGER, POSTINGS
+from serving import SERVING
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
@@ -116,7 +117,7 @@ class Assistant:
 @pytest.fixture(scope="module")
 def assistant(world: World) -> Iterator[Assistant]:
     """A server over HTTP, for the folder of the world."""
-    command = [sys.executable, "-m", "bktools", "mcp", "--folder", str(world.folder), "--http", "0"]
+    command = [sys.executable, str(SERVING), "mcp", "--folder", str(world.folder), "--http", "0"]
     variables, log = os.environ | world.variables, world.root / "log"
     with (
         log.open("w", encoding="utf-8") as errors,

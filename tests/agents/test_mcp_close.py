@@ -15,21 +15,10 @@ import pytest
 from conversations import CHART, ENTRIES, MONTH, answered, arguments_of
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from serving import SERVING
 
 from bktools.agents.desk import TOOLS, Call, Desk, run
 from bktools.agents.folders import Folders
-
-# Runs a command and writes at its end which modules it has.
-LISTING = """
-import pathlib, sys
-from bktools.cli import main
-
-if __name__ == "__main__":
-    try:
-        main()
-    finally:
-        pathlib.Path(__file__).with_suffix(".txt").write_text("\\n".join(sys.modules))
-"""
 
 
 @dataclass
@@ -50,10 +39,9 @@ def talk(world) -> Talk:
     """A close of the sample in six calls, and then a call of each other tool, with the SDK's client."""
     printed = world.person(f"bktools mcp --folder {world.folder} --print-config")
     settings = json.loads(printed.output)["mcpServers"]["bktools"]
-    program = world.root / "listing.py"
-    program.write_text(LISTING, encoding="utf-8")
-    arguments = [str(program), *settings["args"][2:]]
-    variables = os.environ | world.variables
+    modules = world.root / "modules"
+    arguments = [str(SERVING), *settings["args"][2:]]
+    variables = os.environ | world.variables | {"MODULES": str(modules)}
     started = StdioServerParameters(command=settings["command"], args=arguments, env=variables)
     preparing = [
         ("check", {}),
@@ -82,8 +70,8 @@ def talk(world) -> Talk:
                 if name not in answers:
                     answers[name] = answered(await client.call_tool(name, given))
             listed = (await client.list_tools()).tools
-        modules = program.with_suffix(".txt").read_text(encoding="utf-8").split()
-        return Talk(settings, listed, close, answers, steps, [*world.created], modules)
+        loaded = modules.read_text(encoding="utf-8").split()
+        return Talk(settings, listed, close, answers, steps, [*world.created], loaded)
 
     return anyio.run(talked)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 import shlex
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 import typer.main
@@ -20,6 +22,7 @@ from typer.testing import CliRunner
 import bktools
 from bktools.cli import main
 from bktools.cli.app import app
+from bktools.wording import reader
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -46,6 +49,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         output, errors = tmp_path / "output", tmp_path / "errors"
         with (
             pytest.MonkeyPatch.context() as patch,
+            # A command sets the language of its process.
+            mock.patch.dict(os.environ),
             output.open("w", encoding="utf-8") as out,
             errors.open("w", encoding="utf-8") as err,
             warnings.catch_warnings(),
@@ -53,6 +58,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
             warnings.simplefilter("default")
             for name, value in variables.items():
                 patch.setenv(name, value)
+            patch.setattr(reader, "language", None)
             for name, value in {"argv": ["bktools", *words], "stdout": out, "stderr": err}.items():
                 patch.setattr(sys, name, value)
             with pytest.raises(SystemExit) as end:
@@ -82,7 +88,9 @@ def typed(access: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         monkeypatch.setenv(name, value)
 
     def typed(line: str) -> Result:
-        done = CliRunner().invoke(app, shlex.split(line))
+        # A command sets the language of its process.
+        with mock.patch.dict(os.environ), mock.patch.object(reader, "language", None):
+            done = CliRunner().invoke(app, shlex.split(line))
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
         return done

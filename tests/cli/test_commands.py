@@ -51,7 +51,9 @@ REFUSED = {
         "reconcile --fail-on blue", Exit.INPUT, err="--fail-on must be one of error, warning, got 'blue'$"
     ),
     "a threshold is an amount or a share": Promise(
-        "month-end --threshold few", Exit.INPUT, err="--threshold must be an amount such as 500, or a share"
+        "compare 2026-09 2026-10 --threshold few",
+        Exit.INPUT,
+        err="--threshold must be an amount such as 500, or a share",
     ),
     "a German rule": Promise(
         "month-end --month 2026-13 --language de",
@@ -72,7 +74,9 @@ REFUSED = {
         err="--profile must be one of excel, excel-eu, machine, got 'lotus'$",
     ),
     "a language is one of two": Promise(
-        "month-end --language fr", Exit.INPUT, err="--language must be one of en, de, got 'fr'$"
+        "month-end --language fr",
+        Exit.USAGE,
+        err="'--language': .*'fr' is not one of 'en', 'de'; see bktools",
     ),
     "a file that is missing": Promise("reconcile --chart no.csv", Exit.INPUT, err="^bktools: no.csv"),
     "an empty file": Promise("reconcile --chart empty.csv", Exit.INPUT, err="empty.csv.* empty"),
@@ -229,7 +233,7 @@ DONE = {
         "die Umgebung 'nowhere' hat keine base_url: ",
     ),
     "German settings": Promise("config --sandbox --language de", Exit.DONE, "^Einstellungen\n"),
-    "a page of the guide": Promise("guide files", Exit.DONE, "^\\S.*\n=+\n"),
+    "a page of the guide": Promise("guide files", Exit.DONE, "^ +\\S.*\n\n"),
     "a word of the guide": Promise("guide 'exchange rate'", Exit.DONE, "glossary\texchange rate"),
     "a word that no page of the guide has": Promise(
         "guide nowhere-at-all", Exit.DONE, "^$", "no page has .nowhere-at-all.; the pages: first-month, "
@@ -387,9 +391,9 @@ def test_the_next_step_is_pasted_as_it_is_printed(run, access, samples):
     """A printed command names its environment, quotes for the shell, and works as it stands."""
     variables = access | {"BKTOOLS_ENVIRONMENT": "live"}
     assert run("accounts", "create", "--chart", samples[0], "--apply", **variables).returncode == Exit.DONE
-    composed = run("export", "compose", samples[1], "--out=-my plan.plan", **variables)
+    composed = run("export", "compose", samples[1], "--out", "my plan.plan", **variables)
     printed = re.search(r"Next: bktools (export submit .*)\n", composed.stdout)[1]
-    assert printed == "export submit './-my plan.plan' --environment live"
+    assert printed == "export submit 'my plan.plan' --environment live"
     assert "run again with --apply" in run(printed, **variables).stdout
     Path("hand.csv").write_text(HEADINGS + ENTRY.replace("approved,x", "approved,Bahn"), encoding="utf-8")
     word = "--by Ada --evidence 'list of exports'"

@@ -27,11 +27,10 @@ def run(*arguments, stdout, **variables):
 @pytest.mark.skipif(
     not Path("/dev/full").exists(), reason="this system has no /dev/full, a disk that is always full"
 )
-@pytest.mark.parametrize("words", ["mappings", "employees --sandbox"])
-def test_a_full_disk_is_one_line(words):
-    """Output that cannot be written is told in one line, with the code of storage, also when it is long."""
+def test_a_full_disk_is_one_line():
+    """Output that cannot be written is told in one line, with the code of storage."""
     with Path("/dev/full").open("wb") as full:
-        done = run(*words.split(), stdout=full)
+        done = run("mappings", stdout=full)
     assert done.returncode == Exit.STORAGE
     assert done.stderr.decode().splitlines() == [
         "bktools: the output cannot be written: No space left on device"

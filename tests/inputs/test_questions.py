@@ -258,3 +258,15 @@ def test_a_mapping_has_the_names_of_arguments(tmp_path):
     flags = {name: option.flag for name, option in OF_KIND["entries"].items()}
     with caller.command(flags), pytest.raises(InputError, match=r"\(columns must name one of "):
         read_mapping(path)
+
+
+def test_ids_under_an_unknown_heading_are_proposed(write):
+    """A column of UUIDs is named as the ID, also where the parts of a split entry share one."""
+    first, second, third = (f"00000000-0000-4000-8000-00000000000{number}" for number in (1, 2, 3))
+    rows = [f"{one},2026-10-0{day},5.00,EUR" for day, one in enumerate((first, first, second, third), 1)]
+    path = write("\n".join(["Kennzeichen,Date,Amount,Currency", *rows]))
+    frame = bktools.read_entries(path)
+    (note,) = (one for one in frame.attrs["bktools"]["note_facts"] if one["code"] == "no_entry_ids")
+    assert note["heading"] == "Kennzeichen"
+    ids = bktools.read_entries(path, columns={"id": "Kennzeichen"})["id"]
+    assert ids.tolist() == [first, first, second, third]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 from pathlib import Path
@@ -54,6 +55,18 @@ def test_two_lines_switch_to_the_real_service(name: str):
     first = "".join(next(cell["source"] for cell in cells if cell["cell_type"] == "code"))
     assert 'service = bktools.connect("sandbox"' in first
     assert "# service = bktools.connect()" in first
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_of_ones_own_belongs_to_the_company(name: str):
+    """A file without a column of companies is read as the company's: otherwise all entries are held back."""
+    cells = json.loads((NOTEBOOKS / name).read_text(encoding="utf-8"))["cells"]
+    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    calls = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)]
+    readers = {"read_entries", "read_chart_of_accounts"}
+    reads = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr in readers]
+    assert reads
+    assert all("company" in {keyword.arg for keyword in call.keywords} for call in reads)
 
 
 @pytest.mark.long

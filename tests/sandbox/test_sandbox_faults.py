@@ -109,23 +109,19 @@ def test_faults_as_text(tmp_path):
         url, headers = f"{server.base_url}/v2/employees", {"Authorization": f"Bearer {server.token}"}
         server.inject("error:status=502,skip=1,times=1")
         assert [HTTP.get(url, headers=headers).status_code for _ in range(3)] == [503, 502, 200]
-    with Server(tmp_path, faults="error:status=504") as server:
-        url = f"{server.base_url}/v2/employees"
-        assert HTTP.get(url).status_code == 504
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         ({"faults": ["storm"]}, "fault must be one of latency, rate_limited"),
-        ({"faults": [503]}, "faults must be faults, or their texts such as 'error:status=503', got 503"),
         ({"seed": "1"}, "seed must be a whole number, got '1'"),
         ({"categories": True}, "categories must be a whole number"),
         ({"employees": -1}, "employees must be at least 0"),
         ({"latency": "fast"}, "latency must be a number of seconds"),
         ({"latency": float("nan")}, "latency must be a number of seconds"),
         ({"requests_per_minute": 0}, "requests_per_minute must be at least 1"),
-        ({"port": 65536}, "port must be from 0 to 65535"),
+        ({"port": 65536}, "port must be at most 65,535"),
     ],
 )
 def test_options_of_a_wrong_type(options, said, tmp_path):
@@ -141,10 +137,10 @@ def test_options_of_a_wrong_type(options, said, tmp_path):
     [
         ("storm", "must be one of latency, rate_limited"),
         ("reset:operation=sing", "operation must be one of search_categories"),
-        ("reset:colour=red", "has the options operation, times"),
-        ("reset:times=often", "times must be a number"),
+        ("reset:colour=red", "fault option must be one of operation, times"),
+        ("reset:times=often", "times must be a whole number"),
         ("reset:times=0", "times must be at least 1"),
-        ("error:status=200", "status must be from 400"),
+        ("error:status=200", "status must be at least 400"),
         ("rate_limited:retry_after=soon", "retry_after must be one of"),
     ],
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -95,6 +96,35 @@ def test_a_supplier_of_both_sides_drives_by_what_it_has_more_or_less():
     texts = ["Iberdrola -88.56", "Canal -42.11", "2026-10-01 Fair -9.00"]
     assert row["drivers"].replace("\N{MINUS SIGN}", "-") == "; ".join(texts)
     assert row["difference"] == -139.67
+
+
+DAYS = st.sampled_from(["2026-10-05", "2026-10-20", "2026-11-05"])
+OF_ONE_PRICE = st.lists(st.tuples(DAYS, st.sampled_from([833.33, 12.0, -12.0])), max_size=6)
+
+
+@given(OF_ONE_PRICE, OF_ONE_PRICE)
+def test_each_driver_is_an_entry_with_its_own_day(now, last):
+    """Equal amounts of one supplier keep their days, and no entry is named twice."""
+    sides = [pd.DataFrame(rows, columns=["date", "amount"]) for rows in (now, last)]
+    sides = [
+        rows.assign(date=pd.to_datetime(rows["date"]), supplier="Aviva", currency="EUR") for rows in sides
+    ]
+    entries = Counter((f"{row.date:%Y-%m-%d}", row.amount) for row in sides[0].itertuples())
+    entries += Counter((f"{row.date:%Y-%m-%d}", -row.amount) for row in sides[1].itertuples())
+    named = Counter()
+    for driver in "; ".join(versus(*sides, by=[])["drivers"]).split("; "):
+        if match := re.fullmatch(r"(\d{4}-\d\d-\d\d) Aviva (\S+)", driver):
+            named[match[1], float(match[2].replace("\N{MINUS SIGN}", "-"))] += 1
+    assert named <= entries
+
+
+def test_a_bill_of_each_month_has_the_day_of_each_month():
+    """Beside a budget, no entry of the three is cancelled."""
+    bills = pd.DataFrame({"date": pd.date_range("2026-06-05", periods=3, freq="MS") + pd.Timedelta(days=4)})
+    bills = bills.assign(supplier="Aviva", amount=833.33, currency="EUR", account_code="433")
+    budget = pd.DataFrame({"account_code": ["433"], "amount": [100.0]})
+    days = [f"{day:%Y-%m-%d} Aviva +833.33" for day in bills["date"]]
+    assert versus(bills, budget, by="account_code")["drivers"].item() == "; ".join(days)
 
 
 @pytest.mark.parametrize("sums_of", ["this", "that", "both"])

@@ -29,7 +29,9 @@ from bktools.inputs.table import Mask
 from bktools.inputs.values.amounts import Figures
 from bktools.inputs.values.days import lacks_year, may_be_days
 
-_CODE = re.compile(r"(\d[\d.\-]*)\s*[·:-]?\s+(.+)")
+# 420 - Travel, and Travel (420).
+_CODE = re.compile(r"(?P<code>\d[\d.\-]*)\s*[·:-]?\s+(?P<name>.+)")
+_CODE_BEHIND = re.compile(r"(?P<name>.+?)\s*\((?P<code>\d[\d.\-]*)\)")
 # Accounts whose nature their name says; that of others follows by the vouchers.
 _DEBIT = re.compile(r"(?i)\b(?:bank|checking|savings|cash|receivable|undeposited|expenses?|cost of)\b")
 _CREDIT = re.compile(r"(?i)\b(?:payable|income|revenue|sales|equity|credit card|loan|retained)\b")
@@ -44,7 +46,9 @@ _Path = tuple[str, ...]
 
 def under_titles(reading: Reading) -> None:
     """Take the titles above postings for their accounts or vouchers; do nothing where a table has none."""
-    fields = [name for name in MONEY if reading.has(name)]
+    # A report may have gross amounts beside both sides.
+    money = MONEY[1:] if reading.has(*MONEY[1:]) else MONEY
+    fields = [name for name in money if reading.has(name)]
     if not (reading.has("date") and fields) or reading.is_asked("account_code"):
         return
     days = reading.column("date")
@@ -212,10 +216,14 @@ def _take_titles(amounts: _Amounts, is_posting: Mask, *, are_accounts: bool) -> 
         for at, (field, heading) in enumerate(_HEADINGS.items()):
             texts = [codes[path][at] for path in titles.at(rows)]
             reading.add(field, pa.chunked_array([texts], schema.TEXT), heading)
-    else:
-        texts = [path[-1] for path in titles.at(rows)]
-        reading.add("voucher_id", pa.chunked_array([texts], schema.TEXT), "title")
-    _take_number_and_party(reading, "ledger by account" if are_accounts else "journal by voucher")
+    names = pa.array([path[-1] for path in titles.at(rows)], schema.TEXT)
+    accounts = pa.table([reading.column("account_code"), names], ["code", "title"])
+    counts = accounts.group_by("title").aggregate([("code", "count_distinct")])["code_count_distinct"]
+    are_vouchers = not are_accounts and pc.max(counts).as_py() > 1
+    if are_vouchers:
+        # Titles above several accounts are vouchers.
+        reading.add("voucher_id", accounts["title"], "title")
+    _take_number_and_party(reading, "journal by voucher" if are_vouchers else "ledger by account")
     return True
 
 
@@ -225,8 +233,8 @@ def _codes(paths: set[_Path]) -> dict[_Path, tuple[str, str]]:
     codes = {}
     for path in paths:
         whole = path[-1] if path and counts[path[-1]] == 1 else ":".join(path)
-        parts = _CODE.fullmatch(whole) if len(path) == 1 or whole == path[-1] else None
-        codes[path] = (parts[1], parts[2]) if parts else (whole, whole)
+        parts = _CODE.fullmatch(whole) or _CODE_BEHIND.fullmatch(whole) if whole == path[-1] else None
+        codes[path] = (parts["code"], parts["name"]) if parts else (whole, whole)
     return codes
 
 
