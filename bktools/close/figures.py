@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from bktools.close.entries import OF_REASON
 from bktools.findings.check import EXPORTED, FATES, HELD, IN_BOOKS, IN_DOUBT, LEFT_OUT, READY
-from bktools.frames.columns import tables_in_one_scale
+from bktools.frames.columns import days_of, tables_in_one_scale
 from bktools.frames.schema import BOOKED, TEXT
 from bktools.frames.sums import (
     HOME,
@@ -66,15 +66,16 @@ def spent_table(month: str, sent: pa.Table, held: pa.Table) -> pa.Table:
     """Return the entries of an earlier month with their fates, as its closes left them.
 
     `sent` and `held` are the company's entries that were sent, and that closes did not send. An entry is of
-    the month of the close that met it first, so that no two months count it.
+    the month of the close that met it first, so that no two months count it; one that was in the books
+    already is of the month of its date.
     """
     met_earlier = held.filter(pc.less(held["first_held_in"], month))["id"]
     sent = _without(sent.filter(pc.fill_null(pc.equal(sent["sent_in"], month), False)), met_earlier)
     held = _without(held.filter(pc.equal(held["first_held_in"], month)), sent["id"])
-    parts = [
-        (sent, pc.if_else(pc.equal(sent["state"], "ACCEPTED"), EXPORTED, IN_DOUBT)),
-        (held, pc.if_else(pc.is_in(held["reason"], pa.array(BOOKED, TEXT)), IN_BOOKS, HELD)),
-    ]
+    fates = pc.if_else(pc.is_in(held["reason"], pa.array(BOOKED, TEXT)), IN_BOOKS, HELD)
+    is_earlier = booked_before(held.append_column("fate", fates), month)
+    held, fates = held.filter(pc.invert(is_earlier)), fates.filter(pc.invert(is_earlier))
+    parts = [(sent, pc.if_else(pc.equal(sent["state"], "ACCEPTED"), EXPORTED, IN_DOUBT)), (held, fates)]
     tables = [
         pa.table(
             {name: rows[name] for name in ("id", "split_line", "date", "currency", "amount")}
@@ -83,6 +84,12 @@ def spent_table(month: str, sent: pa.Table, held: pa.Table) -> pa.Table:
         for rows, fates in parts
     ]
     return pa.concat_tables(tables_in_one_scale(*tables), promote_options="permissive")
+
+
+def booked_before(entries: pa.Table, month: str) -> pa.ChunkedArray:
+    """Return which entries are in the books, and dated before a month: they are spending of their own."""
+    is_earlier = pc.less(pc.cast(days_of(entries), TEXT), pa.scalar(month, TEXT))
+    return pc.and_(pc.equal(entries["fate"], IN_BOOKS), pc.fill_null(is_earlier, False))
 
 
 def spent_rows(entries: pa.Table, counted_before: pa.ChunkedArray) -> tuple[pa.Table, pa.Table]:
@@ -102,7 +109,7 @@ class Figures:
 
     `own` is the company's own currency, `last` the `spent_table` of the last month that was closed, `earlier`
     the `GROUPS` of the entries that all months before exported or held back, and `counted_before` the IDs of
-    the entries that they held back.
+    the entries that they held back or had in their books.
     """
 
     def __init__(
@@ -145,7 +152,7 @@ class Figures:
 
     @cached_property
     def counted_earlier(self) -> Sum:
-        """The entries of this close that an earlier month held back, and counted as spent."""
+        """The entries of this close that an earlier month held back and counted, or had in its books."""
         return self._whole({}, self._spent[1])
 
     @cached_property
@@ -243,7 +250,8 @@ class Figures:
 
     def _new(self, key: str, name: str) -> list[Sum]:
         """Return the sums of the values of a column that no month before has; an empty one is not new."""
-        rows = self._entries.filter(pc.is_valid(self._entries[key]))
+        spent = self._spent[0]
+        rows = spent.filter(pc.is_valid(spent[key]))
         rows = rows.filter(pc.invert(pc.is_in(rows[key], pc.unique(self._earlier[key]))))
         sums = sums_of(rows, *dict.fromkeys((key, name)), own=self._own)
         return [
