@@ -85,7 +85,7 @@ def _check_profile(value: str) -> None:
 APPLY = option("--apply", "Write to the service (default: dry run).", False)
 MAX_ENTRIES = option("--max-entries COUNT", "The most entries of one export job.", 500, min=1)
 WAIT = option("--wait SECONDS", "Longest wait for a company's job before its next one.", 300.0, min=0)
-FIRST_EXPORT = option("--first-export", "Nobody exported this company before; needs --by.", False)
+FIRST_EXPORT = option("--first-export", "Confirm that nobody exported it before; needs --by.", False)
 NEW_CHART = option("--new-chart", "Create accounts even if the chart looks like another company's.", False)
 BY = option("--by NAME", "Your name; kept permanently.", REQUIRED)
 EVIDENCE = option("--evidence TEXT", "What you checked and found; kept permanently.", REQUIRED)
@@ -136,7 +136,7 @@ class Environment:
         """Return the settings that are selected, without a connection."""
         from bktools.settings import load_settings
 
-        return load_settings(self.name)
+        return load_settings(self.name, company=getattr(self, "company", None))
 
     @contextmanager
     def connected(self) -> Iterator[Service]:
@@ -154,12 +154,6 @@ class Company(Environment):
     company: Annotated[
         str | None, shared("--company COMPANY", "UUID or short name; by default the configured company.")
     ] = None
-
-    def settings(self) -> Settings:
-        """Return the settings that are selected, without a connection."""
-        from bktools.settings import load_settings
-
-        return load_settings(self.name, company=self.company)
 
 
 @dataclass(frozen=True)

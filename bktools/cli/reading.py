@@ -63,6 +63,8 @@ def read(
     if options is None:
         # Other commands may read files of several kinds, each with a mapping.
         named = [name for name in named if read_mapping(path_of(name)).kind == kind]
+    if mappings and not named:
+        note(words()("command.mapping_of_another_kind", names=list(mappings), file=file.name))
     mapping = mapping_for(file, kind, named)
     if mapping is None:
         return reader(file, **(options or {}), **others)

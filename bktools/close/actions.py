@@ -23,7 +23,6 @@ from bktools.findings.check import (
     ERROR,
     PREPARER,
     ROLES,
-    SERVICE,
     WARNING,
 )
 from bktools.frames.sums import Money, Valued, largest_first
@@ -36,29 +35,35 @@ ENTRY, CATEGORY, ACCOUNT, EXPORT_JOB = "entry", "category", "account", "export_j
 
 # The states of a category whose account a person has to choose.
 NEED_ACCOUNT = ("no_account", "archived_account", "to_be_archived_account")
-UNKNOWN = "unknown_account"
-# Checks of entries whose cause is their category, and those that another action solves.
-OF_A_CATEGORY = ("archived_category", "unknown_category", "category_of_other_company")
-SOLVED_BY_OTHERS = (*NEED_ACCOUNT, UNKNOWN, "exported", "in_doubt")
-# Checks of accounts that become one action, and those that another action solves.
-OF_UNKNOWN = ("category_on_unknown_account", "account_id_unknown")
-UPDATES = ("name_differs", "code_differs", "tax_code_differs")
-OF_OTHER_STEPS = (
-    *OF_UNKNOWN,
-    "category_without_account",
-    "category_on_archived_account",
-    "category_on_account_to_be_archived",
-    "missing_in_service",
-)
+UNKNOWN, UPDATE = "unknown_account", "update_account"
 
-# The outcomes of the export jobs and accounts of a run that ask for a step: its code, and who does it.
-OF_JOB_OUTCOMES = {
-    "REJECTED": "job_refused",
-    "BLOCKED": "job_blocked",
-    "PLANNED": "job_not_sent",
-    "SENDING": "job_being_sent",
+# The step that a finding asks for, and the kind of thing that it is taken on; "" where another finding or
+# outcome asks for it. A finding that is not listed asks for a step of its own.
+STEPS: Mapping[str, tuple[str, str]] = {
+    # Of entries.
+    **{code: (code, CATEGORY) for code in ("archived_category", "unknown_category")},
+    "category_of_other_company": ("category_of_other_company", CATEGORY),
+    UNKNOWN: (UNKNOWN, CATEGORY),
+    **dict.fromkeys((*NEED_ACCOUNT, "exported", "in_doubt"), ("", ENTRY)),
+    # Of accounts and categories.
+    "category_without_account": ("no_account", CATEGORY),
+    "category_on_archived_account": ("archived_account", CATEGORY),
+    "category_on_account_to_be_archived": ("to_be_archived_account", CATEGORY),
+    "category_on_unknown_account": (UNKNOWN, CATEGORY),
+    "account_id_unknown": (UNKNOWN, ACCOUNT),
+    **dict.fromkeys(("name_differs", "code_differs", "tax_code_differs"), (UPDATE, ACCOUNT)),
+    "missing_in_service": ("", ACCOUNT),
 }
-OF_ACCOUNT_OUTCOMES = {"REJECTED": ("account_refused", ERP), "UNKNOWN": ("account_in_doubt", PREPARER)}
+# The step that the outcome of an export job, or of an account, asks for.
+OF_OUTCOMES: Mapping[str, Mapping[str, str]] = {
+    EXPORT_JOB: {
+        "REJECTED": "job_refused",
+        "BLOCKED": "job_blocked",
+        "PLANNED": "job_not_sent",
+        "SENDING": "job_being_sent",
+    },
+    ACCOUNT: {"REJECTED": "account_refused", "UNKNOWN": "account_in_doubt"},
+}
 
 # Errors and warnings of one code are one step. Where they differ in these facts, they are several: the
 # entries of an unknown currency need another look than those of another one.
@@ -210,8 +215,6 @@ class StepResults:
         The month's entries, each with its fate.
     findings, accounts : rows
         Errors and warnings of entries; of accounts and categories.
-    coverage : rows
-        The categories with the state of their accounts.
     jobs, created : rows
         The outcomes of this run's export jobs and accounts; of a dry run no jobs.
     unknown_outcomes : mapping of str to str
@@ -224,7 +227,6 @@ class StepResults:
 
     entries: pa.Table
     findings: Rows
-    coverage: Rows
     accounts: Rows
     jobs: Rows
     created: Rows
@@ -232,20 +234,20 @@ class StepResults:
     own: str | None
     import_accounts: str
 
+    @property
+    def is_planned(self) -> bool:
+        """Whether accounts are to be created, after which their IDs are known."""
+        return any(row["outcome"] == "PLANNED" for row in self.created)
+
     @cached_property
     def waiting(self) -> WaitingEntries:
         """The entries by their keys, with their money."""
         return WaitingEntries(self.entries, self.own)
 
-    @cached_property
-    def category_names(self) -> Mapping[str, str]:
-        """The names of the service's categories."""
-        return {row["category_id"]: row["name"] for row in self.coverage}
-
 
 def actions_of(results: StepResults) -> tuple[Action, ...]:
     """Return the actions: in doubt first, then by the money they free, then those nothing waits for."""
-    makers = (_of_jobs, _of_categories, _of_entries, _of_accounts, _of_findings)
+    makers = (_of_jobs, _of_accounts, _of_entries, _of_created)
     cases = [case for make in makers for case in make(results)]
     return tuple(sorted(_grouped(results, cases), key=lambda action: _urgency(action, results.own)))
 
@@ -267,21 +269,25 @@ def _urgency(action: Action, own: str | None) -> tuple[Any, ...]:
     return (first, action.is_apart, SEVERITIES.index(action.severity), *largest_first(action.money, own))
 
 
+def _size(thing: Thing, own: str | None) -> tuple[Any, ...]:
+    return *largest_first(thing.money, own), str(thing.name.get("name", ""))
+
+
 def _grouped(results: StepResults, cases: Iterable[_Case]) -> Iterator[Action]:
-    """Yield an action for all cases that have one step and one cause."""
+    """Yield an action for all cases that have one step and one cause, as severe as the worst of them."""
     groups: dict[tuple[Any, ...], list[_Case]] = defaultdict(list)
     for case in cases:
         cause = [(name, case.facts.get(name)) for name in APART_BY.get(case.code, ())]
         cause += [("person", case.person)] if case.person else []
         # A category without an account stands apart until an entry of a month has it.
         is_used = bool(results.waiting.money(case.keys)[0]) if case.code in NEED_ACCOUNT else None
-        step = (case.section, case.code, case.severity, case.role, case.command, is_used)
-        groups[*step, tuple(cause)].append(case)
-    for (section, code, severity, role, command, _, cause), group in groups.items():
-        things = sorted(_things(results, group), key=lambda thing: largest_first(thing.money, results.own))
+        groups[case.section, case.code, case.role, case.command, is_used, tuple(cause)].append(case)
+    for (section, code, role, command, _, cause), group in groups.items():
+        things = sorted(_things(results, group), key=lambda thing: _size(thing, results.own))
         keys = [key for case in group for key in case.keys]
         money, ids = results.waiting.money(keys)
         facts = dict(cause) | (results.waiting.change(keys) if code == CHANGED else {})
+        severity = min((case.severity for case in group), key=SEVERITIES.index)
         elsewhere = results.waiting.counted_elsewhere(keys, code)
         yield Action(section, code, severity, role, facts, tuple(things), money, ids, command, elsewhere)
 
@@ -292,11 +298,13 @@ def _things(results: StepResults, cases: Iterable[_Case]) -> Iterator[Thing]:
     for case in cases:
         if case.thing is not None:
             identity = case.thing.ids or case.thing.name
-            of_things[case.thing.kind, tuple(identity.items())].append((case.thing, case))
+            of_things[case.thing.kind, next(iter(identity.items()))].append((case.thing, case))
     for group in of_things.values():
         money, ids = results.waiting.money(key for _, case in group for key in case.keys)
         thing, first = group[0]
-        yield replace(thing, facts=first.facts, money=money, entry_ids=ids)
+        changes = [change for _, case in group for change in case.facts.get("changes", ())]
+        facts = {**first.facts, "changes": changes} if changes else first.facts
+        yield replace(thing, facts=facts, money=money, entry_ids=ids)
 
 
 def _of_jobs(results: StepResults) -> Iterator[_Case]:
@@ -309,111 +317,77 @@ def _of_jobs(results: StepResults) -> Iterator[_Case]:
     for row in results.jobs:
         batch, outcome = row["batch_id"], row["outcome"]
         is_listed = batch in results.unknown_outcomes or (outcome == "BLOCKED" and results.unknown_outcomes)
-        if outcome in OF_JOB_OUTCOMES and not is_listed:
+        if (code := OF_OUTCOMES[EXPORT_JOB].get(outcome)) and not is_listed:
             job = Thing(EXPORT_JOB, {"entries": row["entries"]}, {"batch_id": batch})
             facts = {"answer": row["message"] or None}
             keys = results.waiting.keys_with("batch_id", batch)
-            yield _Case(OF_STEPS, OF_JOB_OUTCOMES[outcome], ERROR, PREPARER, facts, job, keys)
+            yield _Case(OF_STEPS, code, ERROR, PREPARER, facts, job, keys)
 
 
-def _of_categories(results: StepResults) -> Iterator[_Case]:
-    """Yield a case for each category whose account a person has to choose."""
+def _of_created(results: StepResults) -> Iterator[_Case]:
+    """Yield a case for the accounts that were planned, and for each that was not created."""
+    if results.is_planned:
+        facts = {"accounts": sum(row["outcome"] == "PLANNED" for row in results.created)}
+        keys = results.waiting.keys_with("reason", PLANNED_ACCOUNT)
+        yield _Case(OF_STEPS, "planned_accounts", ERROR, PREPARER, facts, None, keys)
+    for row in results.created:
+        if code := OF_OUTCOMES[ACCOUNT].get(row["outcome"]):
+            name = " ".join(filter(None, (row["code"] or row["external_id"], row["name"])))
+            account = Thing(ACCOUNT, {"name": name}, {"external_id": row["external_id"]})
+            role = ERP if code == "account_refused" else PREPARER
+            yield _Case(OF_STEPS, code, ERROR, role, {"answer": row["message"] or None}, account)
+
+
+def _of_accounts(results: StepResults) -> Iterator[_Case]:
+    """Yield a case for each finding of an account or a category, with the entries that wait for it."""
     entries = defaultdict(list)
     for row in _severe(results.findings):
         if row["check"] in NEED_ACCOUNT:
             entries[row["category_id"]].append(key_of(row))
-    for row in results.coverage:
-        # An archived category is no longer used: its entries get another one.
-        if row["state"] in NEED_ACCOUNT and not row["archived"]:
-            account = " ".join(filter(None, (row["external_id"], row["account_name"]))) or None
-            ids = {name: row[name] for name in ("category_id", "account_id") if row[name]}
-            category = Thing(CATEGORY, {"name": row["name"] or row["category_id"]}, ids)
-            keys = tuple(entries[row["category_id"]])
-            yield _Case(OF_STEPS, row["state"], ERROR, SERVICE, {"account": account}, category, keys)
+    for row in _severe(results.accounts):
+        code, kind = STEPS.get(row["check"], (None, CATEGORY if row["category_id"] else ACCOUNT))
+        facts = {"changes": [_change(row)]} if code == UPDATE else json.loads(row["facts"])
+        thing = _thing(kind, row, row["about"])
+        if code is None:
+            yield _Case(OF_ACCOUNTS, row["check"], row["severity"], row["who"], facts, thing)
+        elif code and not (code == UNKNOWN and results.is_planned):
+            keys = tuple(entries[row["category_id"]]) if code in NEED_ACCOUNT else ()
+            command = results.import_accounts if code == UNKNOWN else ""
+            yield _Case(OF_STEPS, code, row["severity"], row["who"], facts, thing, keys, command)
 
 
 def _of_entries(results: StepResults) -> Iterator[_Case]:
     """Yield a case for each entry to correct, or for its category where the category is the cause."""
     for row in _severe(results.findings):
-        check = row["check"]
-        if check in SOLVED_BY_OTHERS or OF_REASON.get(check) in WITHOUT_STEPS:
+        check, key = row["check"], key_of(row)
+        code, kind = STEPS.get(check, (None, ENTRY))
+        is_solved = code == "" or (code == UNKNOWN and results.is_planned)
+        if is_solved or OF_REASON.get(check) in WITHOUT_STEPS:
             continue
-        if check == HELD_TOGETHER and check not in results.waiting.reasons_of(key_of(row)):
+        if check == HELD_TOGETHER and check not in results.waiting.reasons_of(key):
             continue  # The error of the other line is the step.
-        person = (row.get("employee_name") or "") if row["who"] == EMPLOYEE else ""
-        of_category = check in OF_A_CATEGORY
-        section = OF_STEPS if of_category else OF_ENTRIES
         # A person finds an entry, and no category by an ID alone.
-        thing = _category(results, row) if of_category and _category_name(results, row) else _entry(row)
-        thing = _with_amounts(results, row, thing) if check == CHANGED else thing
-        facts = {} if of_category else json.loads(row["facts"])
-        yield _Case(section, check, row["severity"], row["who"], facts, thing, (key_of(row),), person=person)
-
-
-def _of_accounts(results: StepResults) -> Iterator[_Case]:
-    planned = [row for row in results.created if row["outcome"] == "PLANNED"]
-    unknown = [row for row in _severe(results.accounts) if row["check"] in OF_UNKNOWN]
-    if planned:
-        facts = {"accounts": len(planned)}
-        keys = results.waiting.keys_with("reason", PLANNED_ACCOUNT)
-        yield _Case(OF_STEPS, "planned_accounts", ERROR, PREPARER, facts, None, keys)
-    elif unknown:
-        entries = [row for row in _severe(results.findings) if row["check"] == UNKNOWN]
-        things: list[tuple[Thing, tuple[Any, ...]]] = [
-            (_category(results, row), (key_of(row),)) for row in entries
-        ]
-        things += [(_category(results, row) if row["category_id"] else _account(row), ()) for row in unknown]
-        is_error = any(thing.kind == CATEGORY for thing, _ in things)
-        for thing, keys in things:
-            severity = ERROR if is_error else WARNING
-            yield _Case(OF_STEPS, UNKNOWN, severity, PREPARER, {}, thing, keys, results.import_accounts)
-    for row in results.created:
-        if row["outcome"] in OF_ACCOUNT_OUTCOMES:
-            code, role = OF_ACCOUNT_OUTCOMES[row["outcome"]]
-            name = " ".join(filter(None, (row["code"] or row["external_id"], row["name"])))
-            account = Thing(ACCOUNT, {"name": name}, {"external_id": row["external_id"]})
-            yield _Case(OF_STEPS, code, ERROR, role, {"answer": row["message"] or None}, account)
-
-
-def _of_findings(results: StepResults) -> Iterator[_Case]:
-    """Yield a case for each other finding of accounts and categories, one for all of an account."""
-    differences: dict[Any, list[Mapping[str, Any]]] = defaultdict(list)
-    for row in _severe(results.accounts):
-        if row["check"] in UPDATES:
-            differences[row["external_id"]].append(row)
-        elif row["check"] not in OF_OTHER_STEPS:
-            of_category, of_account = row["category_id"], row["external_id"] or row["account_id"]
-            thing = _category(results, row) if of_category else _account(row) if of_account else None
-            yield _Case(
-                OF_ACCOUNTS, row["check"], row["severity"], row["who"], json.loads(row["facts"]), thing
-            )
-    for rows in differences.values():
-        severity = min((row["severity"] for row in rows), key=SEVERITIES.index)
-        changes = [_change(row) for row in rows]
-        account = _account(rows[0])
-        yield _Case(OF_STEPS, "update_account", severity, rows[0]["who"], {"changes": changes}, account)
-
-
-def _category(results: StepResults, row: Mapping[str, Any]) -> Thing:
-    """Return the category of a finding; an unknown one is named as the file names it."""
-    category = row["category_id"]
-    return Thing(CATEGORY, {"name": _category_name(results, row) or category}, {"category_id": category})
-
-
-def _category_name(results: StepResults, row: Mapping[str, Any]) -> str | None:
-    return results.category_names.get(row["category_id"]) or row.get("category_name")
-
-
-def _account(row: Mapping[str, Any]) -> Thing:
-    ids = {name: row[name] for name in ("external_id", "account_id") if row[name]}
-    return Thing(ACCOUNT, {"name": row["about"] or row["external_id"] or row["account_id"]}, ids)
+        of_category = kind == CATEGORY and row.get("category_name")
+        thing = _thing(CATEGORY, row, row["category_name"]) if of_category else _entry(results, row)
+        section, facts = (OF_STEPS, {}) if code else (OF_ENTRIES, json.loads(row["facts"]))
+        person = (row.get("employee_name") or "") if row["who"] == EMPLOYEE else ""
+        command = results.import_accounts if code == UNKNOWN else ""
+        yield _Case(section, check, row["severity"], row["who"], facts, thing, (key,), command, person)
 
 
 def _severe(rows: Rows) -> list[Mapping[str, Any]]:
     return [row for row in rows if row["severity"] in SEVERITIES]
 
 
-def _entry(row: Mapping[str, Any]) -> Thing:
+def _thing(kind: str, row: Mapping[str, Any], name: str | None) -> Thing | None:
+    """Return the category or the account of a finding, which may be about neither."""
+    names = ("category_id", "account_id") if kind == CATEGORY else ("external_id", "account_id")
+    ids = {name: row[name] for name in names if row.get(name)}
+    return Thing(kind, {"name": name or next(iter(ids.values()))}, ids) if ids else None
+
+
+def _entry(results: StepResults, row: Mapping[str, Any]) -> Thing:
+    """Return the entry of a finding; a changed one with its amount as it was sent, and as it is now."""
     name = {
         "day": row.get("date"),
         "party": row.get("supplier") or row.get("description"),
@@ -421,15 +395,11 @@ def _entry(row: Mapping[str, Any]) -> Thing:
         "currency": row.get("currency"),
         "line": row.get("line"),
     }
+    if row["check"] == CHANGED:
+        change = results.waiting.change([key_of(row)])
+        currency, amount = next(iter(change["sent"].items()), (name["currency"], None))
+        name |= {"amount": amount, "currency": currency, "sent": change["sent"], "now": change["now"]}
     return Thing(ENTRY, name, {"entry_id": row["id"]} if row["id"] else {})
-
-
-def _with_amounts(results: StepResults, row: Mapping[str, Any], thing: Thing) -> Thing:
-    """Return a changed entry with its amount as it was sent, and as it is now."""
-    change = results.waiting.change([key_of(row)])
-    currency, amount = next(iter(change["sent"].items()), (thing.name["currency"], None))
-    about = {"amount": amount, "currency": currency, "sent": change["sent"], "now": change["now"]}
-    return replace(thing, name={**thing.name, **about})
 
 
 def _change(row: Mapping[str, Any]) -> dict[str, Any]:

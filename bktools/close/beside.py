@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -39,7 +39,9 @@ from bktools.spending.sums import KEYS
 from bktools.wording import Words
 
 # Of what was spent in the month in the company's own currency: a smaller change is in the CSV file alone.
-LISTED_SHARE = Decimal("0.01")
+LISTED_SHARE = 0.01
+
+c = pl.col
 
 
 def months_before(
@@ -62,17 +64,17 @@ def months_before(
     held = as_entries(held_back(journal, request.company, sent))
     exported = _before(entries.filter(pc.equal(entries["state"], "ACCEPTED")), request.period)
     earlier = pa.concat_tables([part.select(GROUPS) for part in (exported, _before(held, request.period))])
-    of_others = (
-        held.filter(pc.less(held["first_held_in"], request.period)),
-        of_month.filter(booked_before(of_month, request.period)),
-    )
+    counted = [
+        pl.DataFrame(held).filter(c.first_held_in < request.period),
+        pl.DataFrame(of_month).filter(booked_before(request.period)),
+    ]
     last = str(pc.max(exported["sent_in"]).as_py() or "")
     rates = request.rates
     if rates and last and (kept := kept_rates(request.service.settings, request.company, last)):
         rates = kept.into(rates.own)
     tables = {
         "earlier": earlier,
-        "counted_before": pa.concat_tables([rows.select(["id"]) for rows in of_others]),
+        "counted_before": to_arrow(pl.concat([rows.select("id") for rows in counted])),
         "last": with_home_amounts(spent_table(last, entries, held), rates),
         "expected": recurring(
             of_month, entries, held, request.period, last, request.begun_at.astimezone().date()
@@ -83,27 +85,27 @@ def months_before(
         before = record_in(journal, last, request.company, record.environment, sent)
         changes = months_between(before, record, accounts, request.service, request.words)
         spent, _ = spent_rows(of_month, tables["counted_before"]["id"])
-        is_large = request.is_large_change or _large_share(request, spent)
-        tables |= {"all_changes": changes, "changes": large_changes(changes, is_large)}
+        large = large_changes(changes, _is_large(request, spent))
+        tables |= {"all_changes": changes, "changes": large}
     return last, tables
 
 
-def _large_share(request: CloseRequest, spent: pa.Table) -> Callable[[Mapping[str, Any]], bool]:
-    """Return whether a change is `LISTED_SHARE` of what was spent in the company's currency, or more.
+def _is_large(request: CloseRequest, spent: pa.Table) -> pl.Expr:
+    """Return whether a change is of the size that was asked for, or `LISTED_SHARE` of the month's spend.
 
     A change in another currency is as large as its rate of the month's end makes it, and small without one.
     """
-    own = request.service.settings.currency or next(iter(money_of(spent)), None)
-    money = money_of(spent, own).get(own or "", NOTHING)
-    least = LISTED_SHARE * abs(money.amount or Decimal(0))
+    if request.is_large_change is not None:
+        return request.is_large_change
+    own = request.service.settings.currency or next(iter(money_of(spent)), NO_CURRENCY)
+    amount = money_of(spent, own).get(own, NOTHING).amount or Decimal(0)
+    rates = (request.rates or ExchangeRates(())).into(own)
+    codes = [own, *(currency for _, currency, _ in rates.rows)]
     last_day = pc.max(days_of(spent)).as_py()
-    rates = (request.rates or ExchangeRates(())).into(own or NO_CURRENCY)
-
-    def is_large(row: Mapping[str, Any]) -> bool:
-        rate = rates.at(row["currency"], last_day)
-        return rate is not None and bool(abs(row["difference"]) * rate >= least)
-
-    return is_large
+    worth = {code: float(rate) for code in codes if (rate := rates.at(code, last_day))}
+    rate_of_row = pl.col.currency.replace_strict(worth, default=None, return_dtype=pl.Float64)
+    size = pl.col.difference.abs().cast(pl.Float64) * rate_of_row
+    return (size >= LISTED_SHARE * abs(float(amount))).fill_null(value=False)
 
 
 def with_kept_rates(request: CloseRequest) -> CloseRequest:
@@ -169,9 +171,8 @@ def budget_tables(
     )
     labels = [_label(row, keys, request.words) for row in rows.iter_rows(named=True)]
     rows = rows.select(pl.Series("about", labels, pl.String), pl.all())
-    is_large = request.is_large_change or _large_share(request, spent)
-    large = pl.Series([is_large(row) for row in rows.iter_rows(named=True)], dtype=pl.Boolean)
-    tables = {"all_budget": rows, "budget": rows.filter(large), "budget_total": totals}
+    large = rows.filter(_is_large(request, spent))
+    tables = {"all_budget": rows, "budget": large, "budget_total": totals}
     return {name: to_arrow(table) for name, table in tables.items()}
 
 

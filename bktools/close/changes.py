@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -18,10 +18,11 @@ from bktools.connection import service_or_default, words_for
 from bktools.contract import rules
 from bktools.errors import ArgumentError, SnapshotNotFoundError
 from bktools.export.checks import FATE_OF_REASON
+from bktools.frames.arrow import to_arrow
 from bktools.frames.incoming import arrow_of, described, source_of
 from bktools.frames.names import with_names
-from bktools.frames.schema import COUNT, MONEY, TEXT, to_pandas
-from bktools.frames.sums import NOTHING, Money, change_of, sums_of, threshold_of, with_one_reason
+from bktools.frames.schema import DIGITS, to_pandas
+from bktools.frames.sums import NOTHING, change_of, sums_of, threshold_of, with_one_reason
 from bktools.journal.accounts import accounts_in
 from bktools.journal.writing import open_up_to_date
 from bktools.service import Service
@@ -31,20 +32,14 @@ from bktools.spending.sums import grouped_by
 from bktools.wording import Sentence, Words
 
 # The columns of a comparison: names first, then texts or figures before and after, then the identifiers.
-COLUMNS = pa.schema(
-    {
-        "table": TEXT,
-        "change": TEXT,
-        "about": TEXT,
-        "field": TEXT,
-        "before": TEXT,
-        "after": TEXT,
-        "currency": TEXT,
-    }
-    | {"amount_before": MONEY, "amount_after": MONEY, "difference": MONEY, "percent": pa.decimal128(38, 1)}
-    | {"entries_before": COUNT, "entries_after": COUNT, "drivers": TEXT, "company_id": TEXT, "id": TEXT}
+AMOUNT, PERCENT = pl.Decimal(DIGITS, 2), pl.Decimal(DIGITS, 1)
+_KINDS: dict[str, Any] = dict.fromkeys(
+    ("table", "change", "about", "field", "before", "after", "currency"), pl.String
 )
-FIGURES = ("amount_before", "amount_after", "difference")
+_KINDS |= dict.fromkeys(("amount_before", "amount_after", "difference"), AMOUNT)
+_KINDS |= {"percent": PERCENT, "entries_before": pl.Int64, "entries_after": pl.Int64}
+COLUMNS = pl.Schema(_KINDS | dict.fromkeys(("drivers", "company_id", "id"), pl.String))
+FIGURES = ("amount_before", "amount_after", "difference", "percent")
 
 # The sums over exported entries of two months: their key, the columns that name it, and its identifier.
 SUMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
@@ -55,6 +50,8 @@ SUMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
 }
 EXPORTED, HELD_BACK = "exported", "held_back"
 STILL_OPEN = "still_open"
+
+c = pl.col
 
 # The fields of a table that are compared, and the code of a change of each.
 CATEGORIES = {
@@ -151,19 +148,18 @@ def compare(
     if all(are_months) and str(after) <= str(before):
         raise ArgumentError("after", Sentence("rule.later_month", before=str(before)), after)
     about: dict[str, Any] = {"environment": environment, "before": str(before), "after": str(after or "now")}
-    about |= {"headline": [], "below_threshold": 0, "smaller": {}, "not_compared": []}
-    if all(are_months):
-        company = rules.company_of(service.settings, company)
-        with open_up_to_date(service.settings) as journal:
+    with open_up_to_date(service.settings) as journal:
+        if all(are_months):
+            company = rules.company_of(service.settings, company)
             old, new = (
                 record_in(journal, rules.month("month", one), company, environment) for one in (before, after)
             )
-            accounts = accounts_in(journal, company)
+        accounts = accounts_in(journal, company)
+    if all(are_months):
         changes = large_changes(months_between(old, new, accounts, service, words), is_large)
     else:
-        with open_up_to_date(service.settings) as journal:
-            accounts = accounts_in(journal, company)
-        changes = _table([*between_moments(before, after, company, accounts, service)])
+        about |= {"headline": [], "below_threshold": 0, "smaller": {}, "not_compared": []}
+        changes = to_arrow(_table([between_moments(before, after, company, accounts, service)]))
     return to_pandas(changes, {**about, **source_of(changes), "rows": len(changes)})
 
 
@@ -185,42 +181,39 @@ def months_between(
         for record, rows in ((before, old), (after, new))
         if not len(rows)
     ]
-    rows = [row for name in SUMS for row in _exported(name, old, new, words)]
-    held = _held_back(before, after, words)
-    rows += sorted(held, key=lambda row: (row["currency"], -abs(row["difference"])))
+    parts = [*(_exported(name, old, new, words) for name in SUMS), _held_back(before, after, words)]
     moments = [pc.max(rows["sent_at"]).as_py() for rows in (old, new)]
-    changes = []
     if None not in moments:
         try:
-            changes = [*between_moments(moments[0], moments[1], after.company, accounts, service)]
+            parts.append(between_moments(moments[0], moments[1], after.company, accounts, service))
         except SnapshotNotFoundError:
             not_compared.append(words("change.no_copies", moment=moments[0]))
-    table = _table([*rows, *changes])
+    changes = _table(parts)
     about: dict[str, Any] = {"before": before.period, "after": after.period, "not_compared": not_compared}
-    about |= {"headline": headline_of(table.to_pylist(), before.period, words)}
-    about |= {"below_threshold": 0, "smaller": {}}
-    return described(table, about)
+    about |= {"headline": headline_of(changes, before.period, words), "below_threshold": 0, "smaller": {}}
+    return described(to_arrow(changes), about)
 
 
-def large_changes(changes: pa.Table, is_large: Callable[[Any], bool]) -> pa.Table:
+def large_changes(changes: pa.Table, is_large: pl.Expr) -> pa.Table:
     """Return the changes of money from a threshold on, all totals by currency, and all other changes.
 
     `below_threshold` of `source_of(changes)` counts the others, `smaller` those of each table; the headline
     counts all of them.
     """
-    rows = changes.to_pylist()
-    keep = [row["currency"] is None or row["table"] == EXPORTED or is_large(_sized(row)) for row in rows]
-    smaller = Counter(row["table"] for row, is_kept in zip(rows, keep, strict=True) if not is_kept)
+    rows = pl.DataFrame(changes)
+    # What is still open is of the size of its amount.
+    is_open = c.change == STILL_OPEN
+    sized = rows.with_columns(
+        difference=pl.when(is_open).then(c.amount_after).otherwise(c.difference),
+        percent=pl.when(~is_open).then(c.percent),
+    )
+    keep = sized.select(c.currency.is_null() | (c.table == EXPORTED) | is_large).to_series()
+    smaller = Counter(rows.filter(~keep)["table"])
     about = source_of(changes) | {"below_threshold": smaller.total(), "smaller": dict(smaller)}
-    return described(changes.filter(pa.array(keep, pa.bool_())), about)
+    return described(to_arrow(rows.filter(keep)), about)
 
 
-def _sized(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row as the threshold measures it: what is still open is of the size of its amount."""
-    return row | {"difference": row["amount_after"], "percent": None} if row["change"] == STILL_OPEN else row
-
-
-def headline_of(rows: Sequence[Mapping[str, Any]], before: str, words: Words) -> list[str]:
+def headline_of(changes: pl.DataFrame, before: str, words: Words) -> list[str]:
     """Return the changes in few lines: what was exported by currency, then how many of each kind."""
     lines = [
         words(
@@ -231,21 +224,15 @@ def headline_of(rows: Sequence[Mapping[str, Any]], before: str, words: Words) ->
             before=before,
             share=row["percent"],
         )
-        for row in rows
-        if row["table"] == EXPORTED and row["difference"]
+        for row in changes.filter(c.table == EXPORTED, c.difference != 0).iter_rows(named=True)
     ]
+    entries = pl.max_horizontal("entries_before", "entries_after")
+    size = pl.when(c.table == HELD_BACK).then(entries).otherwise(1).sum().alias("size")
     for name in (HELD_BACK, "categories", "employees"):
-        counts: Counter[str] = Counter()
-        for row in rows:
-            if row["table"] == name:
-                counts[row["change"]] += (
-                    (row["entries_before"] or row["entries_after"]) if name == HELD_BACK else 1
-                )
-        if counts:
-            parts = [
-                words("change.count", count=count, change=change) for change, count in counts.most_common()
-            ]
-            lines.append(words("change.headline", table=name, counts=", ".join(parts)))
+        rows = changes.filter(c.table == name).group_by("change", maintain_order=True).agg(size)
+        counts = rows.sort("size", descending=True, maintain_order=True).iter_rows()
+        parts = [words("change.count", count=count, change=change) for change, count in counts]
+        lines += [words("change.headline", table=name, counts=", ".join(parts))] if parts else []
     return lines
 
 
@@ -255,70 +242,50 @@ def as_entries(sent: pa.Table) -> pa.Table:
     return sent.rename_columns([names.get(name, name) for name in sent.column_names])
 
 
-def _exported(table: str, old: pa.Table, new: pa.Table, words: Words) -> Iterator[dict[str, Any]]:
-    """Yield a row for each group and currency whose number or amount differs, with what drives the change."""
+def _exported(table: str, old: pa.Table, new: pa.Table, words: Words) -> pl.DataFrame:
+    """Return a row for each group and currency whose number or amount differs, with its drivers."""
     by, names, identifier = SUMS[table]
+    label = pl.concat_str(*names, separator=" ", ignore_nulls=True) if names else c.currency
+    without = words(f"change.without_{names[0]}") if names else None
     changes = differences([grouped_by(rows, by) for rows in (new, old)], words)
-    is_changed = (pl.col.difference != 0) | (pl.col.entries_this != pl.col.entries_that)
-    for row in changes.filter(is_changed).iter_rows(named=True):
-        label = " ".join(filter(None, (row[name] for name in names)))
-        yield {
-            "table": table,
-            "change": "less" if row["difference"] < 0 else "more" if row["difference"] else "other_entries",
-            "about": label or (words(f"change.without_{names[0]}") if names else row["currency"]),
-            "currency": row["currency"],
-            "amount_before": row["that"],
-            "amount_after": row["this"],
-            "difference": row["difference"],
-            "percent": row["percent"],
-            "entries_before": row["entries_that"],
-            "entries_after": row["entries_this"],
-            "id": row.get(identifier),
-            "drivers": row["drivers"],
-        }
+    return changes.filter((c.difference != 0) | (c.entries_this != c.entries_that)).select(
+        "currency",
+        "difference",
+        "percent",
+        "drivers",
+        table=pl.lit(table),
+        change=c.difference.sign().cast(pl.Int64).replace_strict({-1: "less", 0: "other_entries", 1: "more"}),
+        about=label.str.strip_chars().replace("", without),
+        amount_before="that",
+        amount_after="this",
+        entries_before="entries_that",
+        entries_after="entries_this",
+        id=c(identifier) if identifier else pl.lit(None, pl.String),
+    )
 
 
-def _figures(was: Money, now: Money) -> dict[str, Any]:
-    old, new, difference, percent = change_of(was, now)
-    return {
-        "amount_before": old,
-        "amount_after": new,
-        "difference": difference,
-        "percent": percent,
-        "entries_before": was.entries,
-        "entries_after": now.entries,
-    }
-
-
-def _held_back(before: PeriodRecord, after: PeriodRecord, words: Words) -> Iterator[dict[str, Any]]:
-    """Yield what became of entries that the first month held back, and the second's new ones, by reason."""
+def _held_back(before: PeriodRecord, after: PeriodRecord, words: Words) -> pl.DataFrame:
+    """Return what became of entries that the first month held back, and the second's new ones, by reason."""
+    rows = []
     for record, is_earlier in ((before, True), (after, False)):
         held = with_one_reason(as_entries(record.tables["held_back"]), FATE_OF_REASON)
         for part in sums_of(held, "outcome", "reason"):
             became = "resolved" if part["outcome"] == "resolved" else STILL_OPEN
             change = became if is_earlier else "new"
+            about = {"table": HELD_BACK, "change": change, "field": part["reason"]}
+            about["about"] = words.name("entry", part["reason"])
             for currency, money in part.money.items():
-                was, now = (
-                    NOTHING if change == "new" else money,
-                    NOTHING if change == "resolved" else money,
-                )
-                yield _figures(was, now) | {
-                    "table": HELD_BACK,
-                    "change": change,
-                    "field": part["reason"],
-                    "currency": currency,
-                    "about": words.name("entry", part["reason"]),
-                }
+                was, now = (NOTHING if change == nothing else money for nothing in ("new", "resolved"))
+                figures = dict(zip(FIGURES, change_of(was, now), strict=True))
+                counts = {"entries_before": was.entries, "entries_after": now.entries}
+                rows.append(about | {"currency": currency} | figures | counts)
+    table = pl.DataFrame(rows, schema_overrides={"percent": PERCENT}, infer_schema_length=None)
+    return table.sort("currency", -c.difference.abs(), maintain_order=True) if rows else table
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Return rows as a table; amounts have the scale of the finest one."""
-    columns = {}
-    for field in COLUMNS:
-        values = [row.get(field.name) for row in rows]
-        is_exact = field.name in FIGURES and any(value is not None for value in values)
-        columns[field.name] = pa.array(values) if is_exact else pa.array(values, field.type)
-    return pa.table(columns)
+def _table(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Return the parts of a comparison as one table with all columns; amounts have the finest scale."""
+    return pl.concat([COLUMNS.to_frame(), *parts], how="diagonal_relaxed").select(*COLUMNS)
 
 
 def between_moments(
@@ -327,53 +294,50 @@ def between_moments(
     company: str | None,
     accounts: pa.Table,
     service: Service,
-) -> Iterator[dict[str, Any]]:
-    """Yield changes of categories and employees between two moments; accounts have code and name."""
-    named = {
-        row["id"]: " ".join(filter(None, (row["code"] or row["external_id"], row["name"])))
-        for row in accounts.select(["id", "code", "external_id", "name"]).to_pylist()
-    }
-    old, new = (
-        arrow_of(load_categories(company, as_of=moment, progress=False, service=service))
-        for moment in (before, after)
+) -> pl.DataFrame:
+    """Return changes of categories and employees between two moments; accounts have code and name."""
+    moments = (before, after)
+    categories = [load_categories(company, as_of=day, progress=False, service=service) for day in moments]
+    employees = [load_employees(company, as_of=day, progress=False, service=service) for day in moments]
+    label = pl.concat_str(pl.coalesce("code", "external_id"), "name", separator=" ", ignore_nulls=True)
+    known = pl.DataFrame(accounts).drop_nulls("id").unique("id", keep="last")
+    named = known.select("id", label=label)
+    of_categories = field_changes(arrow_of(categories[0]), arrow_of(categories[1]), CATEGORIES)
+    is_account = c.field == "account_id"
+    value = {side: c(side).replace(named["id"], named["label"]) for side in ("before", "after")}
+    of_categories = of_categories.with_columns(
+        *(pl.when(is_account).then(text).otherwise(side).alias(side) for side, text in value.items()),
+        table=pl.lit("categories"),
+        field=pl.when(is_account).then(pl.lit("account")).otherwise("field"),
     )
-    for row in field_changes(old, new, CATEGORIES):
-        change = {"table": "categories", **row}
-        if row["field"] == "account_id":
-            change["field"] = "account"
-            change |= {side: named.get(row[side], row[side]) for side in ("before", "after")}
-        yield change
-    old, new = (
-        _people(load_employees(company, as_of=moment, progress=False, service=service))
-        for moment in (before, after)
-    )
-    for row in field_changes(old, new, EMPLOYEES):
-        yield {"table": "employees", **row}
+    of_employees = field_changes(_people(employees[0]), _people(employees[1]), EMPLOYEES)
+    return pl.concat([of_categories, of_employees.with_columns(table=pl.lit("employees"))], how="diagonal")
 
 
-def field_changes(old: pa.Table, new: pa.Table, words: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Yield the changes between two tables as rows of a comparison, ordered by the rows' IDs, then field.
+def field_changes(old: pa.Table, new: pa.Table, codes: Mapping[str, str]) -> pl.DataFrame:
+    """Return the changes between two tables as rows of a comparison, ordered by the rows' IDs, then field.
 
-    The rows have an `id` that is there once. `words` are the fields to compare, and the word for a change of
+    The rows have an `id` that is there once. `codes` are the fields to compare, and the code for a change of
     each; rows that came and went are "added" and "removed".
     """
-    columns = list(dict.fromkeys(("id", "company_id", "name", *words)))
-    was, now = ({row["id"]: row for row in table.select(columns).to_pylist()} for table in (old, new))
-    for one in sorted({*was, *now}):
-        row = now.get(one) or was[one]
-        about = {"about": row["name"] or one, "company_id": row["company_id"], "id": one}
-        if one not in now or one not in was:
-            change = "removed" if one in was else "added"
-            yield {"change": change, "field": None, "before": None, "after": None, **about}
-            continue
-        for field, word in words.items():
-            before, after = was[one][field], row[field]
-            if before != after:
-                change = "unarchived" if field == "archived" and after is False else word
-                before, after = (
-                    str(value).lower() if isinstance(value, bool) else value for value in (before, after)
-                )
-                yield {"change": change, "field": field, "before": before, "after": after, **about}
+    columns = list(dict.fromkeys(("id", "company_id", "name", *codes)))
+    was, now = (pl.DataFrame(table.select(columns)).cast(pl.String) for table in (old, new))
+    before, after = (
+        rows.unpivot([*codes], index="id", variable_name="field", value_name=side)
+        for rows, side in ((was, "before"), (now, "after"))
+    )
+    is_back = (c.field == "archived") & (c.after == "false")
+    code = pl.when(is_back).then(pl.lit("unarchived")).otherwise(c.field.replace_strict(dict(codes)))
+    differing = before.join(after, on=["id", "field"]).filter(c.before.ne_missing(c.after))
+    changes = (
+        differing.with_columns(change=code),
+        was.join(now, on="id", how="anti").select("id", change=pl.lit("removed")),
+        now.join(was, on="id", how="anti").select("id", change=pl.lit("added")),
+    )
+    named = pl.concat([now, was]).unique("id", keep="first")
+    named = named.select("id", "company_id", about=pl.coalesce("name", "id"))
+    place = c.field.replace_strict([*codes], range(len(codes)), default=None)
+    return pl.concat(changes, how="diagonal").join(named, on="id").sort("id", place)
 
 
 def _people(frame: pd.DataFrame) -> pa.Table:

@@ -10,21 +10,15 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bktools.export.checks import FATE_OF_REASON
 from bktools.export.plan import ExportPlan
 from bktools.findings.check import BEFORE, EXPORTED, FATES, HELD, IN_DOUBT, LEFT_OUT, READY
-from bktools.frames.columns import (
-    in_one_scale,
-    split_lines,
-    tables_in_one_scale,
-    with_column,
-    with_missing,
-)
+from bktools.frames.arrow import to_arrow
 from bktools.frames.names import in_reading_order
-from bktools.frames.schema import COUNT, ENTRY_DATA, INSTANT, MONEY, TEXT
+from bktools.frames.schema import COUNT, ENTRY_DATA, INSTANT, TEXT
 from bktools.wording import Words
 
 # Why an entry is ready and not sent.
@@ -36,8 +30,11 @@ CHANGED = "changed_since_export"
 OF_REASON = FATE_OF_REASON | dict.fromkeys((REFUSED, BLOCKED, PLANNED_ACCOUNT, PLANNED), READY)
 OF_OUTCOME = {"REJECTED": REFUSED, "BLOCKED": BLOCKED}
 SENT = {"ACCEPTED": EXPORTED, "SENDING": IN_DOUBT, "UNKNOWN": IN_DOUBT}
-# Reasons whose entries have nothing to say before the close is applied.
-SILENT = (PLANNED, PLANNED_ACCOUNT)
+# A column of the file beside the journal's column of the same name.
+OF_FILE = " of the file"
+NOTHING = {"": ""}
+
+c = pl.col
 
 # The columns that every table of entries has; others of the file follow.
 COLUMNS = pa.schema(
@@ -77,127 +74,97 @@ def entries_of(
     created.
     """
     rows = _of_file(plan, jobs, assumed)
-    ids = pc.if_else(pc.equal(rows["reason"], "duplicate"), pa.scalar(None, TEXT), rows["id"])
-    is_repeated = pc.is_in(sent["entry_id"], pc.drop_null(ids).combine_chunks())
-    journal = _of_journal(
-        sent.filter(pc.or_kleene(pc.equal(sent["period"], month), is_repeated)), rows, ids, month
-    )
-    others = rows.filter(
-        pc.invert(pc.is_in(ids, pc.drop_null(journal["id"]).combine_chunks(), skip_nulls=True))
-    )
-    parts = tables_in_one_scale(*tables_in_one_scale(journal, others), column="file_amount")
-    table = pa.concat_tables(parts, promote_options="permissive")
-    table = _with_sentences(table, words)
-    order = [
-        "fate",
-        *in_reading_order(name for name in table.column_names if name not in {"fate", "facts"}),
-        "facts",
-    ]
-    table = table.append_column("fate_order", pc.index_in(table["fate"], pa.array(FATES, TEXT)))
-    keys = [(name, "ascending") for name in ("fate_order", "date", "id", "split_line", "line")]
-    return table.sort_by(keys).select(order)
+    # A repeated line is not looked up in the journal.
+    looked_up = rows.with_columns(id=pl.when(c.reason != "duplicate").then("id"))
+    of_company = pl.DataFrame(sent)
+    is_repeated = c.entry_id.is_in(looked_up["id"].drop_nulls().implode())
+    journal = _of_journal(of_company.filter((c.period == month) | is_repeated), looked_up, month)
+    others = rows.filter(~looked_up["id"].is_in(journal["id"].implode()).fill_null(value=False))
+    table = _with_sentences(pl.concat([journal, others], how="diagonal_relaxed"), words)
+    table = table.sort(c.fate.cast(pl.Enum(FATES)), "date", "id", "split_line", "line", nulls_last=True)
+    between = in_reading_order(name for name in table.columns if name not in {"fate", "facts"})
+    return to_arrow(table.select("fate", *between, "facts"))
 
 
-def _of_file(plan: ExportPlan, jobs: Sequence[Mapping[str, Any]], assumed: frozenset[str]) -> pa.Table:
+def _of_file(plan: ExportPlan, jobs: Sequence[Mapping[str, Any]], assumed: frozenset[str]) -> pl.DataFrame:
     """Return all entries of the file with fate, reason and facts, as far as file and run tell them."""
     rows = entries_of_plan(plan, {job["batch_id"]: job["outcome"] for job in jobs}, assumed)
-    messages = {job["batch_id"]: job["message"] for job in jobs}
-    facts = [
-        _facts_of(reason, messages[batch])
-        for reason, batch in zip(rows["reason"].to_pylist(), plan.rows["batch_id"].to_pylist(), strict=False)
-    ]
-    rows = _complete(_with(rows, facts=[*facts, *plan.held["facts"].to_pylist()]))
-    return with_column(rows, "split_line", split_lines(rows))
+    # The action of the export job has its way out.
+    answers = {job["batch_id"]: json.dumps({"answer": job["message"] or None}) for job in jobs}
+    facts = (
+        pl.when(c.reason == REFUSED)
+        .then(c.batch_id.replace_strict(answers or NOTHING, default=None))
+        .when(c.reason == BLOCKED)
+        .then(pl.lit("{}"))
+        .otherwise("facts")
+    )
+    complete = pl.concat([pl.Schema(COLUMNS).to_frame(), rows], how="diagonal_relaxed")
+    return complete.with_columns(facts=facts, split_line=c.split_line.fill_null(0))
 
 
 def entries_of_plan(
     plan: ExportPlan, outcomes: Mapping[str, str], assumed: frozenset[str] = frozenset()
-) -> pa.Table:
+) -> pl.DataFrame:
     """Return the entries of a plan, those that are ready first, each with its fate and reason.
 
     `outcomes` are those of the batches that were submitted; `assumed` are as for `entries_of`.
     """
-    ready = plan.rows
-    states = [outcomes.get(batch, "") for batch in ready["batch_id"].to_pylist()]
-    reasons = [
-        OF_OUTCOME.get(state, PLANNED_ACCOUNT if category in assumed else PLANNED)
-        for state, category in zip(states, ready["category_id"].to_pylist(), strict=True)
-    ]
-    reasons += plan.held["reason"].to_pylist()
-    fates = [SENT.get(state, READY) for state in states]
-    fates += [OF_REASON.get(reason, HELD) for reason in reasons[len(ready) :]]
-    rows = pa.concat_tables(tables_in_one_scale(ready, plan.held), promote_options="permissive")
-    return _with(rows, reason=reasons, fate=fates)
-
-
-def _facts_of(reason: str, message: str) -> str | None:
-    """Return what is known of an entry that was not sent; nothing before the close is applied."""
-    if reason in SILENT:
-        return None
-    # The action of the export job has its way out.
-    return json.dumps({"answer": message or None} if reason == REFUSED else {})
-
-
-def _with_sentences(table: pa.Table, words: Words) -> pa.Table:
-    """Return entries with message and step of their reason; without facts there is nothing to tell."""
-    pairs = list(zip(table["reason"].to_pylist(), table["facts"].to_pylist(), strict=True))
-    facts_of_reason = {(reason, facts): json.loads(facts) for reason, facts in {*pairs} if facts is not None}
-    for column, form in (("message", "one"), ("to_do", "do")):
-        texts = {pair: words(f"entry.{pair[0]}.{form}", **facts) for pair, facts in facts_of_reason.items()}
-        table = _with(table, **{column: [texts.get(pair, "") for pair in pairs]})
-    return table
-
-
-def _of_journal(sent: pa.Table, rows: pa.Table, ids: pa.ChunkedArray, month: str) -> pa.Table:
-    """Return sent entries with the data that was sent; the file has what the journal does not have.
-
-    `ids` are those of the file's rows, null for a row that is not looked up.
-    """
-    places = pc.index_in(
-        _line_keys(sent["entry_id"], sent), _line_keys(ids, rows).combine_chunks(), skip_nulls=True
+    outcome = c.batch_id.replace_strict(outcomes or NOTHING, default="")
+    waits = c.category_id.is_in([*assumed]).fill_null(value=False)
+    unsent = pl.when(waits).then(pl.lit(PLANNED_ACCOUNT)).otherwise(pl.lit(PLANNED))
+    ready = pl.DataFrame(plan.rows).with_columns(
+        fate=outcome.replace_strict(SENT, default=READY),
+        reason=outcome.replace_strict(OF_OUTCOME, default=None).fill_null(unsent),
     )
-    file = rows.take(places)
-    is_accepted = pc.equal(sent["state"], "ACCEPTED")
-    of_month = pc.fill_null(pc.equal(sent["period"], month), False)
-    is_later = pc.fill_null(pc.greater(sent["period"], month), False)
-    fates = pc.if_else(of_month, EXPORTED, pc.if_else(is_later, LEFT_OUT, BEFORE))
-    is_other = pc.fill_null(pc.equal(file["reason"], CHANGED), False)
-    reasons = pc.if_else(is_later, "later_period", pc.if_else(is_other, CHANGED, ""))
-    is_changed = pc.and_(is_accepted, pc.equal(reasons, CHANGED))
-    columns = {name: file[name] for name in file.column_names} | {
-        "fate": pc.if_else(is_accepted, fates, IN_DOUBT),
-        "reason": pc.if_else(is_accepted, reasons, "in_doubt"),
-        "facts": pc.if_else(is_accepted, pc.if_else(is_changed, file["facts"], pa.scalar(None, TEXT)), "{}"),
-        "id": sent["entry_id"],
-        "split_line": sent["split_line"],
-        "sent_in": sent["period"],
-        **{name: sent[name] for name in ("batch_id", "job_id", "sent_at", "sent_by")},
-    }
-    for name, kind in ENTRY_DATA.items():
-        before, after = sent[name], file[name]
-        if kind == MONEY:
-            before, after = in_one_scale(before, after)
-        columns[name] = pc.coalesce(before, after)
-        if f"file_{name}" in COLUMNS.names:
-            differs = pc.and_(is_changed, pc.fill_null(pc.not_equal(before, after), True))
-            columns[f"file_{name}"] = pc.if_else(differs, after, pa.scalar(None, after.type))
-    return pa.table(columns)
+    held = pl.DataFrame(plan.held).with_columns(fate=c.reason.replace_strict(OF_REASON, default=HELD))
+    return pl.concat([ready, held], how="diagonal_relaxed")
 
 
-def _line_keys(ids: pa.ChunkedArray, rows: pa.Table) -> pa.ChunkedArray:
-    """Return a text for each line of an entry, null without an ID."""
-    return pc.binary_join_element_wise(ids, pc.cast(split_lines(rows), TEXT), pa.scalar("/", TEXT))
+def _with_sentences(table: pl.DataFrame, words: Words) -> pl.DataFrame:
+    """Return entries with message and step of their reason; without facts there is nothing to tell."""
+    pairs = table.select("reason", "facts").unique().drop_nulls()
+    sentences = [
+        {"reason": reason, "facts": facts}
+        | {
+            column: words(f"entry.{reason}.{form}", **json.loads(facts))
+            for column, form in (("message", "one"), ("to_do", "do"))
+        }
+        for reason, facts in pairs.iter_rows()
+    ]
+    texts = pl.DataFrame(sentences, dict.fromkeys(("reason", "facts", "message", "to_do"), pl.String))
+    named = table.drop("message", "to_do").join(texts, on=["reason", "facts"], how="left")
+    return named.with_columns(c.message.fill_null(""), c.to_do.fill_null(""))
 
 
-def _with(table: pa.Table, **columns: Any) -> pa.Table:
-    for name, values in columns.items():
-        table = with_column(table, name, pa.array(values, COLUMNS.field(name).type))
-    return table
-
-
-def _complete(rows: pa.Table) -> pa.Table:
-    """Return rows with all typed columns of COLUMNS; missing ones are null. Other columns stay."""
-    rows = with_missing(rows, COLUMNS)
-    columns = {field.name: rows[field.name] for field in COLUMNS}
-    columns |= {field.name: pc.cast(rows[field.name], field.type) for field in COLUMNS if field.type != MONEY}
-    return pa.table(columns | {name: rows[name] for name in rows.column_names if name not in columns})
+def _of_journal(sent: pl.DataFrame, rows: pl.DataFrame, month: str) -> pl.DataFrame:
+    """Return sent entries with the data that was sent; the file has what the journal does not have."""
+    facts = ("batch_id", "job_id", "sent_at", "sent_by", *ENTRY_DATA)
+    sent = sent.select("state", "split_line", *facts, id="entry_id", sent_in="period")
+    file = rows.unique(["id", "split_line"], keep="first").drop("sent_in")
+    both = sent.join(file, on=["id", "split_line"], how="left", suffix=OF_FILE)
+    is_sent, is_later = c.state == "ACCEPTED", c.sent_in > month
+    is_changed = is_sent & ~is_later.fill_null(value=False) & (c.reason == CHANGED)
+    accepted = pl.when(is_later).then(pl.lit(LEFT_OUT)).otherwise(pl.lit(BEFORE))
+    compared = [name for name in ENTRY_DATA if f"file_{name}" in COLUMNS.names]
+    return both.with_columns(
+        *(pl.coalesce(name, f"{name}{OF_FILE}") for name in ENTRY_DATA),
+        *(
+            pl.when(is_changed, c(name).ne_missing(c(f"{name}{OF_FILE}")))
+            .then(f"{name}{OF_FILE}")
+            .alias(f"file_{name}")
+            for name in compared
+        ),
+        fate=pl.when(~is_sent)
+        .then(pl.lit(IN_DOUBT))
+        .when(c.sent_in == month)
+        .then(pl.lit(EXPORTED))
+        .otherwise(accepted),
+        reason=pl.when(~is_sent)
+        .then(pl.lit("in_doubt"))
+        .when(is_later)
+        .then(pl.lit("later_period"))
+        .when(is_changed)
+        .then(pl.lit(CHANGED))
+        .otherwise(pl.lit("")),
+        facts=pl.when(~is_sent).then(pl.lit("{}")).when(is_changed).then("facts"),
+    ).drop("state", *(f"{name}{OF_FILE}" for name in facts))

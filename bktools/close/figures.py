@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.close.entries import OF_REASON
 from bktools.findings.check import EXPORTED, FATES, HELD, IN_BOOKS, IN_DOUBT, LEFT_OUT, READY
-from bktools.frames.columns import days_of, tables_in_one_scale
+from bktools.frames.arrow import to_arrow
 from bktools.frames.schema import BOOKED, TEXT
 from bktools.frames.sums import (
     HOME,
@@ -39,6 +40,8 @@ LARGEST, LARGEST_OF_OTHERS = 10, 3
 # Kinds that may be new in a month: the column that tells, and the column that names it.
 NEW = {"supplier": ("supplier", "supplier"), "category": ("category_id", "category_name")}
 GROUPS = [key for key, _ in NEW.values()]
+
+c = pl.col
 
 
 @dataclass(frozen=True)
@@ -69,27 +72,24 @@ def spent_table(month: str, sent: pa.Table, held: pa.Table) -> pa.Table:
     the month of the close that met it first, so that no two months count it; one that was in the books
     already is of the month of its date.
     """
-    met_earlier = held.filter(pc.less(held["first_held_in"], month))["id"]
-    sent = _without(sent.filter(pc.fill_null(pc.equal(sent["sent_in"], month), False)), met_earlier)
-    held = _without(held.filter(pc.equal(held["first_held_in"], month)), sent["id"])
-    fates = pc.if_else(pc.is_in(held["reason"], pa.array(BOOKED, TEXT)), IN_BOOKS, HELD)
-    is_earlier = booked_before(held.append_column("fate", fates), month)
-    held, fates = held.filter(pc.invert(is_earlier)), fates.filter(pc.invert(is_earlier))
-    parts = [(sent, pc.if_else(pc.equal(sent["state"], "ACCEPTED"), EXPORTED, IN_DOUBT)), (held, fates)]
-    tables = [
-        pa.table(
-            {name: rows[name] for name in ("id", "split_line", "date", "currency", "amount")}
-            | {"fate": fates}
-        )
-        for rows, fates in parts
+    columns = ("id", "split_line", "date", "currency", "amount")
+    of_company, all_held = pl.DataFrame(sent), pl.DataFrame(held)
+    met_earlier = all_held.filter(c.first_held_in < month)
+    of_month = of_company.filter(c.sent_in == month).join(met_earlier, on="id", how="anti")
+    unsent = all_held.filter(c.first_held_in == month).join(of_month, on="id", how="anti")
+    is_sent, is_booked = c.state == "ACCEPTED", c.reason.is_in(BOOKED)
+    parts = [
+        of_month.select(*columns, fate=pl.when(is_sent).then(pl.lit(EXPORTED)).otherwise(pl.lit(IN_DOUBT))),
+        unsent.select(*columns, fate=pl.when(is_booked).then(pl.lit(IN_BOOKS)).otherwise(pl.lit(HELD))),
     ]
-    return pa.concat_tables(tables_in_one_scale(*tables), promote_options="permissive")
+    rows = pl.concat(parts, how="vertical_relaxed")
+    return to_arrow(rows.filter(~booked_before(month)))
 
 
-def booked_before(entries: pa.Table, month: str) -> pa.ChunkedArray:
-    """Return which entries are in the books, and dated before a month: they are spending of their own."""
-    is_earlier = pc.less(pc.cast(days_of(entries), TEXT), pa.scalar(month, TEXT))
-    return pc.and_(pc.equal(entries["fate"], IN_BOOKS), pc.fill_null(is_earlier, False))
+def booked_before(month: str) -> pl.Expr:
+    """Return which entries are in the books, and dated before a month: they are spending of their own one."""
+    is_earlier = c.date.cast(pl.String) < month
+    return ((c.fate == IN_BOOKS) & is_earlier).fill_null(value=False)
 
 
 def spent_rows(entries: pa.Table, counted_before: pa.ChunkedArray) -> tuple[pa.Table, pa.Table]:
@@ -97,11 +97,6 @@ def spent_rows(entries: pa.Table, counted_before: pa.ChunkedArray) -> tuple[pa.T
     rows = entries.filter(pc.is_in(entries["fate"], pa.array(SPENT, TEXT)))
     is_counted = pc.is_in(rows["id"], pc.drop_null(counted_before).combine_chunks())
     return rows.filter(pc.invert(is_counted)), rows.filter(is_counted)
-
-
-def _without(rows: pa.Table, ids: pa.ChunkedArray | pa.Array) -> pa.Table:
-    ids = ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
-    return rows.filter(pc.invert(pc.is_in(rows["id"], pc.drop_null(ids))))
 
 
 class Figures:
@@ -189,17 +184,13 @@ class Figures:
 
         Else ten of the first currency, and three of each other one, by currency; always the largest first.
         """
-        spent = self._spent[0]
-        valued = spent.filter(pc.is_valid(spent["amount"]))
-        if HOME in valued.column_names:
-            size = pc.negate(pc.abs(valued[HOME]))
-            return valued.take(pc.sort_indices(size)[:LARGEST])
+        valued = pl.DataFrame(self._spent[0]).drop_nulls("amount")
+        if HOME in valued.columns:
+            return to_arrow(valued.sort(-c(HOME).abs(), nulls_last=True, maintain_order=True).head(LARGEST))
         most = dict.fromkeys(self.currencies, LARGEST_OF_OTHERS) | dict.fromkeys(self.currencies[:1], LARGEST)
-        parts = [valued.slice(0, 0)]
-        for currency, count in most.items():
-            rows = valued.filter(pc.equal(valued["currency"], currency))
-            parts.append(rows.take(pc.sort_indices(pc.negate(pc.abs(rows["amount"])))[:count]))
-        return pa.concat_tables(parts)
+        by_size = valued.sort(-c.amount.abs(), maintain_order=True)
+        parts = [by_size.filter(c.currency == currency).head(count) for currency, count in most.items()]
+        return to_arrow(pl.concat([by_size.clear(), *parts]))
 
     @cached_property
     def new(self) -> dict[str, list[Sum]]:
@@ -250,9 +241,8 @@ class Figures:
 
     def _new(self, key: str, name: str) -> list[Sum]:
         """Return the sums of the values of a column that no month before has; an empty one is not new."""
-        spent = self._spent[0]
-        rows = spent.filter(pc.is_valid(spent[key]))
-        rows = rows.filter(pc.invert(pc.is_in(rows[key], pc.unique(self._earlier[key]))))
+        rows = pl.DataFrame(self._spent[0]).drop_nulls(key)
+        rows = to_arrow(rows.join(pl.DataFrame(self._earlier), on=key, how="anti", maintain_order="left"))
         sums = sums_of(rows, *dict.fromkeys((key, name)), own=self._own)
         return [
             Sum({"id": part[key], "name": part[name] or part[key]}, part.money, part.home) for part in sums

@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, SupportsIndex, TypeVar
+from typing import Any, SupportsIndex
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
@@ -22,8 +22,6 @@ from bktools.spending.budgets import keys_of_budget
 from bktools.spending.rates import ExchangeRates
 from bktools.spending.sums import spend
 from bktools.wording import Sentence, Words
-
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -45,17 +43,11 @@ class CloseRequest:
     prepared_by: str
     approved_by: str | None
     new_chart: bool
-    is_large_change: Callable[[Any], bool] | None
+    is_large_change: pl.Expr | None
     rates: ExchangeRates | None
     budget: pa.Table | None
     words: Words
-    seen: Callable[[str, Any], None] | None
-
-    def step(self, name: str, result: Result) -> Result:
-        """Tell the caller the result of a step, and return it."""
-        if self.seen is not None:
-            self.seen(name, result)
-        return result
+    seen: Callable[[str, Any], None]
 
 
 def table_with_source(frame: pd.DataFrame, name: str) -> pa.Table:
@@ -94,7 +86,8 @@ def month_to_close(entries: pa.Table, month: Month | None, now: dt.datetime, *, 
     Refuse entries whose dates are no dates, a month that has not begun, and the approval of one that has not
     ended.
     """
-    months = sorted({f"{day:%Y-%m}" for day in pc.unique(days_of(entries)).to_pylist() if day})
+    days = pl.Series(pl.from_arrow(days_of(entries)))
+    months = days.dt.strftime("%Y-%m").drop_nulls().unique().sort().to_list()
     # The month is taken from the calendar of this machine, not from UTC.
     today = now.astimezone()
     current = f"{today:%Y-%m}"

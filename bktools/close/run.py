@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -26,8 +27,9 @@ from bktools.close.request import CloseRequest, table_with_source
 from bktools.export import ExportPlan, compose_export_jobs
 from bktools.export.findings import require_category_ids
 from bktools.findings.check import ERROR, EXPORTED, HELD, IN_BOOKS
+from bktools.frames.arrow import to_arrow
 from bktools.frames.incoming import described, source_of
-from bktools.frames.schema import ACCOUNTS, TEXT
+from bktools.frames.schema import TEXT
 from bktools.frames.sums import money_of
 from bktools.frames.typed import typed
 from bktools.journal.accounts import accounts_in, companies_in_charts
@@ -60,7 +62,7 @@ def run_close(request: CloseRequest) -> Close:
         plan = compose(request, tables, chart, earlier)
         month = request.period
         jobs = submit(journal, plan, request.service, apply=request.apply, wait=request.wait, month=month)
-        request.step("jobs", jobs)
+        request.seen("jobs", jobs)
         # What was sent by now, also in this run.
         history = None if request.apply else earlier["history"]
         sent = sent_entries(journal, request.company, history, {plan.plan_id: request.prepared_by})
@@ -109,7 +111,8 @@ def run_close(request: CloseRequest) -> Close:
             **months,
         },
     )
-    return request.step("close", close)
+    request.seen("close", close)
+    return close
 
 
 def settle_first_export(request: CloseRequest, journal: WritableJournal) -> str:
@@ -122,7 +125,7 @@ def settle_first_export(request: CloseRequest, journal: WritableJournal) -> str:
     if question and request.apply:
         raise question
     if question:
-        request.step("question", str(question))
+        request.seen("question", str(question))
     return str(question or "")
 
 
@@ -136,7 +139,8 @@ def load_tables(request: CloseRequest) -> dict[str, pa.Table]:
         frame: pd.DataFrame | None = request.loaded[name]
         if frame is None:
             frame = load(request.company, refresh=True, service=request.service)
-        tables[name] = table_with_source(request.step(name, frame), name)
+        request.seen(name, frame)
+        tables[name] = table_with_source(frame, name)
     require_category_ids(typed(tables["entries"], "entries"))
     for name in ("categories", "employees"):
         typed(tables[name], name)
@@ -174,9 +178,10 @@ def reconcile_and_create(
     chart, categories = tables["chart"], tables["categories"]
     companies = {"companies_in_charts": companies_in_charts(journal)}
     known = described(accounts_in(journal, request.company), companies)
-    before = request.step("reconciled", reconcile_accounts(chart, known, categories))
+    before = reconcile_accounts(chart, known, categories)
+    request.seen("reconciled", before)
     created = create_with(journal, before, request.service, apply=request.apply, new_chart=request.new_chart)
-    request.step("created", created)
+    request.seen("created", created)
     accounts = described(accounts_in(journal, request.company), companies)
     after = reconcile_accounts(chart, accounts, categories) if request.apply else before
     assumed: dict[str, str] = {}
@@ -185,7 +190,8 @@ def reconcile_and_create(
         assumed = {
             row["category_id"]: row["account_id"] for row in coverage if row["state"] == "unknown_account"
         }
-    return ReconciledChart(before, request.step("remaining", after), created, accounts, assumed)
+    request.seen("remaining", after)
+    return ReconciledChart(before, after, created, accounts, assumed)
 
 
 def compose(
@@ -207,7 +213,8 @@ def compose(
         max_entries=request.max_entries,
         ledger=request.ledger,
     )
-    return request.step("plan", plan)
+    request.seen("plan", plan)
+    return plan
 
 
 def record_and_approve(
@@ -247,7 +254,6 @@ def step_results(
     return StepResults(
         entries,
         findings=_with_closed_months(request, journal, findings),
-        coverage=chart.after.table("coverage").to_pylist(),
         accounts=chart.after.table("findings").to_pylist(),
         jobs=jobs if request.apply else [],
         created=chart.created,
@@ -296,6 +302,6 @@ def _unchecked(
 
 def _with_planned(accounts: pa.Table, assumed: Iterable[str]) -> pa.Table:
     """Return accounts with those that become known with the planned ones."""
-    rows = [{"id": account, "archived": False, "state": "PLANNED"} for account in sorted({*assumed})]
-    planned = pa.Table.from_pylist(rows, pa.schema([field.with_nullable(True) for field in ACCOUNTS]))
-    return pa.concat_tables([accounts.cast(planned.schema), planned]) if rows else accounts
+    planned = pl.DataFrame({"id": sorted({*assumed})}, {"id": pl.String})
+    planned = planned.with_columns(archived=pl.lit(value=False), state=pl.lit("PLANNED"))
+    return to_arrow(pl.concat([pl.DataFrame(accounts), planned], how="diagonal_relaxed"))

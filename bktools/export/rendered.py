@@ -18,6 +18,8 @@ from bktools.visible import visible_line
 from bktools.wording import Words
 
 FIRST = ("check", "severity", "about", "message", "to_do", "who")
+# What names an entry for a person, beside its day.
+_NAMING = ("supplier", "description", "amount", "currency", "line")
 
 
 def findings_in(words: Words, findings: pa.Table) -> pa.Table:
@@ -73,25 +75,12 @@ def _sentences_of(words: Words, row: Mapping[str, Any]) -> dict[str, str]:
 
 def _about(words: Words, findings: pa.Table) -> list[str]:
     """Return each entry by its day, text and amount, or by its line."""
-    names = findings.column_names
-
-    def texts(name: str) -> list[str | None]:
-        return findings[name].to_pylist() if name in names else [None] * len(findings)
-
-    days = days_of(findings).to_pylist()
-    parts = zip(
-        days,
-        texts("supplier"),
-        texts("description"),
-        texts("amount"),
-        texts("currency"),
-        texts("line"),
-        strict=True,
-    )
+    named = [name for name in _NAMING if name in findings.column_names]
+    rows = findings.select(named).append_column("day", days_of(findings)).to_pylist()
     made = []
-    for day, supplier, description, amount, currency, line in parts:
-        text = (supplier or "").strip() or (description or "").strip()
-        money = "" if amount is None else words.money({currency or "": amount})
-        parts_of_name = [words.day(day) if day else "", visible_line(text), money]
-        made.append(", ".join(filter(None, parts_of_name)) or f"{words.noun('line', 1)} {line}")
+    for row in (dict.fromkeys(_NAMING) | row for row in rows):
+        text = (row["supplier"] or "").strip() or (row["description"] or "").strip()
+        money = "" if row["amount"] is None else words.money({row["currency"] or "": row["amount"]})
+        parts = [words.day(row["day"]) if row["day"] else "", visible_line(text), money]
+        made.append(", ".join(filter(None, parts)) or f"{words.noun('line', 1)} {row['line']}")
     return made

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import decimal
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from itertools import compress
 from typing import Any
 
-import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -18,6 +18,8 @@ from bktools.errors import ArgumentError
 from bktools.frames.columns import amounts_of, in_one_scale, split_lines, text_of, with_column
 from bktools.frames.schema import COUNT, MONEY, TEXT
 from bktools.wording import Sentence, words
+
+c = pl.col
 
 NO_CURRENCY = "no currency"
 # The column of amounts in the company's own currency, where rates were given.
@@ -108,7 +110,7 @@ def summed(rows: pa.Table, *keys: str) -> pa.Table:
         columns[name] = pc.cast(columns[name], wide)
     count: Any = ([], "count_all")
     if pc.max(split_lines(rows)).as_py():  # telling the entries apart would take most of the time
-        columns["entries"], count = _numbers_of_entries(rows), ("entries", "count_distinct")
+        columns["entries"], count = _numbers_of_entries(rows).to_arrow(), ("entries", "count_distinct")
     wanted = [count, *((name, "sum") for name in money), *((name, "count") for name in money)]
     groups = pa.table(columns).group_by([*keys], use_threads=False).aggregate(wanted)
     groups = groups.rename_columns([*keys, "entries", *money, *(f"{name} count" for name in money)])
@@ -121,7 +123,7 @@ def summed(rows: pa.Table, *keys: str) -> pa.Table:
 
 def number_of_entries(rows: pa.Table) -> int:
     """Return how many entries some rows are: the lines of a split entry are one."""
-    return int(pc.count_distinct(_numbers_of_entries(rows)).as_py())
+    return _numbers_of_entries(rows).n_unique()
 
 
 def with_one_reason(rows: pa.Table, fates: Mapping[str, str]) -> pa.Table:
@@ -130,19 +132,16 @@ def with_one_reason(rows: pa.Table, fates: Mapping[str, str]) -> pa.Table:
     It is the first of their reasons in the order of `fates`, which has the fate of each reason. Lines with
     several fates have one reason for each; one that is not in `fates` stays.
     """
-    is_split = pc.and_(pc.greater(split_lines(rows), 0), pc.is_in(rows["reason"], pa.array([*fates], TEXT)))
-    lines = pa.table({"entry": _numbers_of_entries(rows), "reason": rows["reason"]}).filter(is_split)
-    if not len(lines):
-        return rows
     places = {reason: place for place, reason in enumerate(fates)}
-    entries, reasons = (column.to_pylist() for column in lines.columns)
-    keys = [(entry, fates[reason]) for entry, reason in zip(entries, reasons, strict=True)]
-    first: dict[Any, str] = {}
-    for key, reason in zip(keys, reasons, strict=True):
-        first[key] = min(first.get(key, reason), reason, key=places.__getitem__)
-    one = pa.array([first[key] for key in keys], TEXT)
-    reason = pc.cast(rows["reason"], TEXT).combine_chunks()
-    return with_column(rows, "reason", pc.replace_with_mask(reason, is_split.combine_chunks(), one))
+    lines = pl.DataFrame({"entry": _numbers_of_entries(rows), "split": pl.from_arrow(split_lines(rows))})
+    lines = lines.with_columns(pl.Series("reason", pl.from_arrow(rows["reason"]), pl.String))
+    place, fate = (c.reason.replace_strict(of, default=None) for of in (places, dict(fates)))
+    first = pl.when(c.split > 0).then(place.min().over("entry", fate)).otherwise(place)
+    reasons = dict(enumerate(fates))
+    one = lines.select(
+        first.replace_strict(reasons, default=None, return_dtype=pl.String).fill_null(c.reason)
+    )
+    return with_column(rows, "reason", pc.cast(one.to_series().to_arrow(), TEXT))
 
 
 def sums_of(rows: pa.Table, *keys: str, own: str | None = None) -> list[Sum]:
@@ -220,10 +219,11 @@ def change_of(before: Money, now: Money) -> tuple[Decimal, Decimal, Decimal, Dec
     return old, new, change, (change / old * 100).quantize(Decimal("0.1")) if says_something else None
 
 
-def threshold_of(value: str | float | Decimal | None) -> Callable[[Mapping[str, Any]], bool]:
+def threshold_of(value: str | float | Decimal | None) -> pl.Expr:
     """Return whether a difference is worth a row: from 500 or "5%" on, every one without a threshold.
 
-    Of a share, a difference in a group that had nothing before always is.
+    It reads the columns difference and percent. Of a share, a difference in a group that had nothing before
+    always is.
     """
     text = "0" if value is None else str(value).strip()
     try:
@@ -233,8 +233,8 @@ def threshold_of(value: str | float | Decimal | None) -> Callable[[Mapping[str, 
     if not least.is_finite() or least < 0:
         raise ArgumentError("threshold", Sentence("rule.threshold"), value)
     if text.endswith("%"):
-        return lambda row: row["percent"] is None or bool(abs(row["percent"]) >= least)
-    return lambda row: bool(abs(row["difference"]) >= least)
+        return c.percent.is_null() | (c.percent.abs() >= least)
+    return c.difference.abs() >= least
 
 
 def by_currency(keys: tuple[str, ...], sums: Iterable[Sum]) -> pa.Table:
@@ -250,10 +250,11 @@ def by_currency(keys: tuple[str, ...], sums: Iterable[Sum]) -> pa.Table:
     return pa.table(texts | {"entries": pa.array([row["entries"] for row in rows], COUNT), "amount": amounts})
 
 
-def _numbers_of_entries(rows: pa.Table) -> pa.Array | pa.ChunkedArray:
+def _numbers_of_entries(rows: pa.Table) -> pl.Series:
     """Return the number of the first line of each row's entry; in the journal an entry's ID is `entry_id`."""
-    numbers = pa.array(np.arange(len(rows)), COUNT)
-    # In lower case first: pyarrow 19 cannot join the outcome of `if_else` on part of a column.
-    ids = pc.ascii_lower(text_of(rows, "entry_id" if "entry_id" in rows.column_names else "id"))
-    ids = pc.if_else(pc.greater(split_lines(rows), 0), ids, pa.scalar(None, TEXT)).combine_chunks()
-    return pc.coalesce(pc.cast(pc.index_in(ids, ids, skip_nulls=True), COUNT), numbers)
+    ids = pl.from_arrow(text_of(rows, "entry_id" if "entry_id" in rows.column_names else "id"))
+    lines = pl.DataFrame({"id": ids, "split": pl.from_arrow(split_lines(rows))}).with_row_index("row")
+    # A line without an ID is an entry.
+    entry = pl.when(c.split > 0).then(c.id.str.to_lowercase())
+    first = pl.when(entry.is_null()).then(c.row).otherwise(c.row.first().over(entry))
+    return lines.select(first.cast(pl.Int64)).to_series()

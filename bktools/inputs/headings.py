@@ -24,7 +24,7 @@ from bktools.inputs.options import Options, checked, skipped
 from bktools.inputs.question import Problems, question
 from bktools.inputs.reading import Reading
 from bktools.inputs.table import Grid, Table, ranges
-from bktools.inputs.values.amounts import has_digits
+from bktools.inputs.values.amounts import has_digits, money
 from bktools.inputs.values.days import is_day
 
 # Rows that are shown where no headings are known.
@@ -327,16 +327,17 @@ def _numeric(table: Table, grid: Grid) -> frozenset[int]:
     )
 
 
-def _currency_above(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Return what the currency can be that stands above the table behind a heading for it: Currency: EUR."""
+def _currency_above(rows: Sequence[Sequence[str]]) -> str:
+    """Return the currency that stands above the table: Currency: EUR, or beside an amount."""
     filled = [[cell.strip() for cell in row if cell.strip()] for row in rows]
     # A value may stand in the line below its word, too.
     below = [[row[0], after[0]] for row, after in pairwise(filled) if len(row) == 1 and after]
     for row in (*filled, *below):
         for name, value in pairwise(row):
             if "currency" in fields_of(name.rstrip(":"), "entries") and terms.currencies_of(value):
-                return terms.currencies_of(value)
-    return ()
+                return value
+    units = (amount.currency for row in filled for cell in row if (amount := money(cell)) and amount.digits)
+    return next(filter(None, units), "")
 
 
 def _of_sheets(readings: Sequence[Reading], grids: Sequence[Grid]) -> Reading:

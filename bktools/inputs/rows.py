@@ -72,6 +72,9 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
         reading.ask_of_rows("report_rows", is_report, [left_out, {"skip_rows": "none"}], values=shown)
     _ask_of_lacking(reading, money, is_lacking)
     choices: list[Choice] = [_further_rows(reading, no_date) if are_further else table.skip(no_date)]
+    if further.any() and "date" in filled:
+        # No row of these vouchers has a date.
+        choices = []
     if not is_ledger and (no_date | ~has_amount).all():
         choices.append({"columns": {"date": ""}})
     reading.ask_of_rows("rows_without_date", no_date, choices)
@@ -184,9 +187,15 @@ def _shown(table: Table, rows: Mask) -> str:
 
 
 def filled_down(reading: Reading, field: str) -> pa.ChunkedArray:
-    """Return the cells of a field, empty ones as the cell above."""
-    above = pc.fill_null_forward(reading.or_null(field).combine_chunks())
-    return pa.chunked_array([pc.fill_null(above, "")], schema.TEXT)
+    """Return the cells of a field, empty ones as the cell above, but for that of another voucher."""
+    column = reading.column(field)
+    above = np.maximum.accumulate(np.where(cells.blank(column), -1, np.arange(len(column))))
+    filled = pc.fill_null(column.take(pa.array(above, mask=above < 0)), "")
+    if field == "voucher_id" or not reading.has("voucher_id"):
+        return filled
+    voucher = reading.or_null("voucher_id")
+    is_of_another = pc.not_equal(voucher, voucher.take(pa.array(above, mask=above < 0)))
+    return pc.if_else(pc.fill_null(is_of_another, False), column, filled)
 
 
 def fill_down(reading: Reading) -> None:

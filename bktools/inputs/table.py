@@ -87,8 +87,8 @@ class Table:
     left_out: Sequence[pa.ChunkedArray] = ()
     # The texts of the row above the headings.
     above: Sequence[str] = ()
-    # What the currency can be that stands above the table, behind a heading for it.
-    currency: tuple[str, ...] = ()
+    # The currency that stands above the table, as a code or a sign.
+    currency: str = ""
     broken: Callable[[], Mapping[tuple[int, int], str]] = dict
 
     def error(self, code: str, line: int | None = None, /, **facts: Any) -> InputError:

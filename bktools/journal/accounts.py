@@ -12,7 +12,7 @@ from bktools.connection import service_or_default
 from bktools.contract.accounts import CompanyInFile
 from bktools.frames.schema import ACCOUNTS, KNOWN_STATES
 from bktools.journal.journal import Journal
-from bktools.journal.records import Connection, Facts, Row, dumped, loaded, now
+from bktools.journal.records import Connection, Facts, Row, dumped, inserting, loaded, now
 from bktools.journal.sentences import sentence_of
 from bktools.journal.tables import frame_of, opened, table_of
 from bktools.journal.writable import WritableJournal
@@ -22,12 +22,10 @@ from bktools.service import Service
 KEY = ("company_id", "external_id")
 _VALUES = ("account_id", "name", "code", "tax_code_external_id", "archived", "metadata")
 KNOWN = ("state", *_VALUES, "facts", "updated_at")
-_NUMBERS = ", ".join(f"${number}" for number in range(1, len(KEY + KNOWN) + 1))
 # The event of an account that a complete list lacks; it is no longer among the accounts.
 RETIRED = "RETIRED"
 _WRITE = (
-    f"INSERT INTO accounts ({', '.join(KEY + KNOWN)}) VALUES ({_NUMBERS}) "
-    "ON CONFLICT (company_id, external_id) "
+    f"{inserting('accounts', KEY + KNOWN)} ON CONFLICT (company_id, external_id) "
     f"DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in KNOWN)}"
 )
 

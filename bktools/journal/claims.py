@@ -10,7 +10,7 @@ from typing import Any
 from bktools.frames.batches import BatchRequest
 from bktools.journal import entry_data
 from bktools.journal.attempts import release_planned
-from bktools.journal.records import WRITER, Connection, Facts, now
+from bktools.journal.records import WRITER, Connection, Facts, inserting, now
 from bktools.journal.right_journal import company_refusal
 from bktools.journal.sentences import refusal
 from bktools.journal.writable import WritableJournal, change_batch
@@ -66,11 +66,11 @@ def claim(
                 continue
             company_id = batch.company_id
             entries.update(entry_data.dated(batch))
-            if row is None:
+            if is_new:
                 release_planned(journal, connection, journal.other_claims(batch), batch.batch_id)
+            if row is None:
                 _insert(journal, connection, batch, plan_id, facts)
             elif is_new:
-                release_planned(journal, connection, journal.other_claims(batch), batch.batch_id)
                 cleared = dict.fromkeys(("sent_at", "job_id", "job"))
                 anew = {"plan_id": plan_id, "planned_at": now().isoformat(), **cleared}
                 before = ("REJECTED", "RELEASED")
@@ -104,8 +104,7 @@ def _insert(
         "body_sha256": hashlib.sha256(batch.body).hexdigest(),
     }
     row |= dict(zip(WRITER, journal.writer(), strict=True))
-    values = ", ".join(f"${number}" for number in range(1, len(row) + 1))
-    connection.execute(f"INSERT INTO batches ({', '.join(row)}) VALUES ({values})", [*row.values()])
+    connection.execute(inserting("batches", row), [*row.values()])
     rows = ((batch.batch_id, entry) for entry in batch.entry_ids)
     connection.executemany("INSERT INTO batch_entries VALUES ($1, $2, 1)", rows)
     about = {"company_id": batch.company_id, "batch_id": batch.batch_id}
@@ -123,4 +122,5 @@ def _claim_data(
         facts = {"sha256": entry_data.digest_of(rows)}
         journal.record(connection, entry_data.KEPT, facts=facts, **about)
         connection.execute("DELETE FROM entry_data WHERE batch_id = $1", [batch.batch_id])
-        connection.executemany(entry_data.INSERT, ((batch.batch_id, *row) for row in rows))
+        insert = inserting("entry_data", entry_data.NAMES)
+        connection.executemany(insert, ((batch.batch_id, *row) for row in rows))

@@ -30,9 +30,7 @@ DATED = """
     SELECT entry_id, date FROM batch_entries LEFT JOIN entry_data USING (batch_id, entry_id)
     WHERE batch_id = $1
 """
-INSERT = (
-    f"INSERT INTO entry_data VALUES ({', '.join(f'${number + 1}' for number in range(3 + len(COLUMNS)))})"
-)
+NAMES = ("batch_id", "entry_id", "split_line", *COLUMNS)
 
 # The ID of an entry, and its date, None where that is not known.
 Dated = tuple[str, str | None]

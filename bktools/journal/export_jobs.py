@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -106,23 +106,19 @@ def history_of(
     The kind "sent" has entries with the process that sent each and its plan.
     """
     pieces = journal.history("entries" if kind == "sent" else kind, company_id, batch)
-    return table_of(map(_WORDS[kind], pieces), SCHEMAS[kind])
+    return table_of(([*map(_WORDS[kind], rows)] for rows in pieces), SCHEMAS[kind])
 
 
-def _batches(rows: Sequence[Row]) -> Sequence[Row]:
-    return [{**row, "message": sentence_of(row["code"], loaded(row["facts"])) or None} for row in rows]
+def _with_sender(row: Row) -> Row:
+    return {**row, "sender": named(row["login"], row["machine"], row["process"]) or None}
 
 
-def _sent(rows: Sequence[Row]) -> Sequence[Row]:
-    return [{**row, "sender": named(row["login"], row["machine"], row["process"]) or None} for row in rows]
-
-
-# Functions that turn the rows of each kind into rows of its table.
-_WORDS: dict[str, Callable[[Sequence[Row]], Sequence[Row]]] = {
-    "batches": _batches,
-    "entries": lambda rows: rows,
-    "events": lambda rows: [with_words(row) for row in rows],
-    "sent": _sent,
+# Functions that turn a row of each kind into a row of its table.
+_WORDS: dict[str, Callable[[Row], Row]] = {
+    "batches": with_words,
+    "entries": lambda row: row,
+    "events": with_words,
+    "sent": _with_sender,
 }
 
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 
 from bktools import disk
@@ -102,14 +101,17 @@ class Journal(Records):
         for variable, folder in own.items():
             if folder.exists():
                 disk.refuse_foreign(folder, variable)
-        fill = partial(_fill, settings=settings, location=location, may_forget=may_forget)
+
+        def begin(records: Records, connection: Connection) -> None:
+            if not may_forget:
+                _refuse_to_forget(settings, location)
+            write_identity(records, connection, origin_of(settings))
+
         if self.path and not self.path.exists() and not may_forget:
             # Asked before there is a file, and again by whoever creates the tables.
             _refuse_to_forget(settings, location)
-        database = (
-            Postgres(settings.journal) if settings.journal is not None else Sqlite(folder_of(settings) / FILE)
-        )
-        super().__init__(database, fill)
+        database = Postgres(settings.journal) if settings.journal else Sqlite(folder_of(settings) / FILE)
+        super().__init__(database, begin)
         moved = self.path and self.about("moved_to")
         if moved:
             self.close()
@@ -290,14 +292,6 @@ class Journal(Records):
         outcome = f'"{outcome}"' if "|" in outcome else outcome
         resolve = self.command(f"export resolve {batch_id}", company_id)
         return f'{resolve} --outcome {outcome} --evidence "..." --by NAME'
-
-
-def _fill(
-    records: Records, connection: Connection, *, settings: Settings, location: str, may_forget: bool
-) -> None:
-    if not may_forget:
-        _refuse_to_forget(settings, location)
-    write_identity(records, connection, origin_of(settings))
 
 
 def _refuse_to_forget(settings: Settings, location: str) -> None:

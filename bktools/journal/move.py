@@ -14,7 +14,7 @@ from bktools.contract import rules
 from bktools.errors import ConfigurationError, StorageError
 from bktools.journal.folders import FILE, command_for, environment_of, folder_of
 from bktools.journal.postgres import Postgres, location_of
-from bktools.journal.records import ROWS_AT_ONCE, Connection, Records, Row
+from bktools.journal.records import ROWS_AT_ONCE, Connection, Records, Row, inserting
 from bktools.journal.right_journal import require_right
 from bktools.journal.sentences import line_of, refusal
 from bktools.journal.sqlite import File
@@ -77,10 +77,7 @@ def _copy(target: Records, connection: Connection, *, file: File, by: str) -> No
     with file.transaction() as closing:
         for table in TABLES:
             for piece in file.pieces(f"SELECT * FROM {table}", size=ROWS_AT_ONCE):
-                names = [*piece[0]]
-                values = ", ".join(f"${number}" for number in range(1, len(names) + 1))
-                sql = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({values})"
-                connection.executemany(sql, ([*row.values()] for row in piece))
+                connection.executemany(inserting(table, piece[0]), ([*row.values()] for row in piece))
         _require_whole(target, "copy_not_whole")
         if target.last_event() != file.last_event():
             raise StorageError(line_of("copy_differs", location=target.location, source=file.location))

@@ -12,7 +12,7 @@ import json
 import os
 import platform
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -229,7 +229,7 @@ class Records:
         text = facts if isinstance(facts, str) else dumped(facts or {})
         row = {"at": now().isoformat(), "code": code, **dict.fromkeys(ABOUT), **event}
         written = (number, *row.values(), *self.writer(), text)
-        connection.execute(_INSERT_EVENT, (*written, _link(before["digest"], written)))
+        connection.execute(inserting("events", _EVENT), (*written, _link(before["digest"], written)))
         return number
 
     def writer(self) -> tuple[str, str | None, int]:
@@ -307,6 +307,12 @@ class Records:
                     return
 
 
+def inserting(table: str, names: Collection[str]) -> str:
+    """Return the statement that inserts a row with these columns into a table."""
+    values = ", ".join(f"${number}" for number in range(1, len(names) + 1))
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({values})"
+
+
 def write_identity(records: Records, connection: Connection, origin: Facts) -> None:
     """Write the identity of a new journal and whose it is: `origin` has its environment and address."""
     about = {"id": secrets.token_hex(16), "schema_version": str(FIRST_VERSION + len(MIGRATIONS))}
@@ -379,10 +385,6 @@ _HOLDING_WANTED = """
 _EVENT = (*(field.name for field in fields(Event)), "digest")
 # The columns of an event that say of what it is, and by whom.
 ABOUT = _EVENT[3:9]
-_INSERT_EVENT = (
-    f"INSERT INTO events ({', '.join(_EVENT)}) VALUES ("
-    f"{', '.join(f'${number}' for number in range(1, len(_EVENT) + 1))})"
-)
 _LAST = "SELECT event_id, digest, at FROM events ORDER BY event_id DESC LIMIT 1"
 
 

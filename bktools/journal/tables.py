@@ -63,5 +63,5 @@ def _exact(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
 def with_words(row: Row) -> dict[str, Any]:
     """Return an event with its sentence, and with who did it: a person, or the process that wrote it."""
     facts = loaded(row["facts"])
-    done_by = row["person"] or named(row["login"], row["machine"], row["process"])
+    done_by = row.get("person") or named(row["login"], row["machine"], row["process"])
     return {**row, "message": sentence_of(row["code"], facts) or None, "done_by": done_by}

@@ -124,14 +124,6 @@ class Case:
 
     # ---- amounts
 
-    def is_round(self, cents: int) -> bool:
-        """Whether a difference, with its tax, is of whole units."""
-        for rate in self.taxes:
-            beyond = abs(cents) * (1000 + rate) % (1000 * UNIT)
-            if min(beyond, 1000 * UNIT - beyond) <= (rate and (1000 + rate) // 2):
-                return True
-        return False
-
     def agree(
         self, entries: Sequence[Entry], pieces: Sequence[Piece], moved: Mapping[int, int] | None = None
     ) -> bool:
@@ -206,7 +198,7 @@ def _in_its_place(case: Case, group: Group) -> Iterator[Piece]:
         in_gate = [piece for text in texts for piece in case.free.with_text(text, first, last)]
     x = group.entries[0]
     for piece in in_gate:
-        is_own = case.is_of_sums or len(group.entries) > 1 or case.is_own(x, piece)
+        is_own = case.is_of_sums or len(group.entries) > 1 or not case.denies([x], piece.text)
         if piece.is_kind and is_own and 2 * len(group.accounts & piece.nets.keys()) >= len(group.accounts):
             yield piece
 

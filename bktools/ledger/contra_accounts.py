@@ -54,7 +54,7 @@ def contra_accounts(lines: Columns, is_used: Flags, accounts: int) -> Flags:
             sums(heads, accounts, sums(account, accounts, some * weight))[heads] for some in (stays, carries)
         )
         has_most |= 2 * staying > carried
-    is_contra = (2 * count > sums(account, accounts, is_beside)) & ((count == 1) | has_most)
+    is_contra = (2 * count > sums(account, accounts, is_beside)) & has_most
     is_main = is_contra & (
         (sums(account, accounts, stays) >= OFTEN * (cost != 0).sum())
         | (sums(account, accounts, stays * size) >= OFTEN * np.abs(cost).sum())

@@ -7,7 +7,6 @@ compared one for each reason.
 from __future__ import annotations
 
 import datetime as dt
-import functools
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,9 +21,6 @@ import pyarrow.compute as pc
 
 from bktools.findings.check import ERP, ERROR, INFO, PREPARER, SERVICE, SEVERITIES, WARNING
 from bktools.frames.schema import IN_DOUBT
-from bktools.ledger.entry_names import FIELDS
-from bktools.ledger.entry_names import words as words_of
-from bktools.ledger.gates import LATEST
 from bktools.ledger.inputs import EPOCH
 from bktools.ledger.judged import Judged, values_at
 from bktools.ledger.verdict import ARRIVED, OpenGroup, Reason, Status
@@ -133,7 +129,6 @@ class _Findings:
     def __init__(self, judged: Judged, entries: pa.Table, words: Words) -> None:
         self._judged, self._words = judged, words
         self._entries = entries
-        self._lookalikes = Lookalikes(judged)
 
     def of_entries(self) -> Iterator[Finding]:
         """Yield the findings that are about one entry each."""
@@ -184,7 +179,7 @@ class _Findings:
     def _of_entry(self, entry: int, code: str, row: Mapping[str, Any]) -> Finding:
         is_in_doubt = code == Status.MISSING.code and row.get("state") in IN_DOUBT
         reason = MISSING_IN_DOUBT if is_in_doubt else code
-        look_first = self._lookalikes.of(entry) if reason in ORDERS else []
+        look_first = self._judged.verdict.look_first.get(entry, ()) if reason in ORDERS else ()
         amount, booked = row.get("amount"), row.get("booked_amount")
         facts = {
             "amount": _text(amount),
@@ -262,44 +257,6 @@ class _Findings:
 
     def _places(self, postings: Sequence[int]) -> list[str]:
         return places_of(self._judged.inputs.ledger, [*postings], self._words)
-
-
-class Lookalikes:
-    """The free postings with an entry's amount, or with the words of one of its texts, near its day.
-
-    Parameters
-    ----------
-    judged : Judged
-        Both tables and the verdict.
-    """
-
-    def __init__(self, judged: Judged) -> None:
-        self._judged = judged
-
-    def of(self, entry: int) -> list[int]:
-        """Return the rows of the free postings that look like an entry's."""
-        row = self._judged.entries.row(entry, named=True)
-        # An amount, and its net at each rate of tax that the ledger shows; a sign is not compared.
-        cents, rates = abs(row["cents"]), self._judged.verdict.habits.tax_rates
-        amounts = (cents, *(round(cents * 1000 / (1000 + rate)) for rate in rates))
-        rows = {posting for amount in amounts for posting in self._free.get(amount, ())}
-        for text in filter(None, (words_of(row[name]) for name in FIELDS)):
-            rows |= set.intersection(*(self._free.get(word, set()) for word in text))
-        days = self._judged.postings["day"]
-        return sorted(posting for posting in rows if abs(days[posting] - row["day"]) <= LATEST)
-
-    @functools.cached_property
-    def _free(self) -> dict[int | str, set[int]]:
-        """The free postings by their amounts and by their words."""
-        judged, postings = self._judged, self._judged.postings
-        rows = np.flatnonzero(judged.is_free & postings["day"].is_not_null().to_numpy())
-        texts = map(words_of, *(postings[name][rows] for name in ("text", "document")))
-        amounts = (np.abs(one[rows]).tolist() for one in (judged.cents, judged.verdict.gross))
-        free: dict[int | str, set[int]] = defaultdict(set)
-        for posting, text, *sizes in zip(rows.tolist(), texts, *amounts, strict=True):
-            for key in (*text, *sizes):
-                free[key].add(posting)
-        return free
 
 
 def _money(judged: Judged, entries: Sequence[int]) -> dict[str, Decimal | None]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,17 +17,16 @@ import pyarrow as pa
 
 from bktools.frames.schema import COUNT, TEXT
 from bktools.ledger.findings import day_of
-from bktools.ledger.gates import EARLIER, LATEST
 from bktools.ledger.inputs import Inputs, options_of, read
 from bktools.ledger.model import verdict_of
-from bktools.ledger.tax_rates import net_of
 from bktools.ledger.two_tables import entries_of, postings_of
 from bktools.ledger.verdict import BOOKED, Reason, Status, Verdict
-from bktools.ledger.whole_numbers import Flags
 
 # How a posting is named, by the first of these that the ledger has.
 NAMES = ("voucher_id", "document_number", "line")
 # Units whose group an entry that was not sent has not yet: its posting may follow until the month is over.
+# Statuses of entries that are in the books before they are sent.
+IN_THE_BOOKS = (*BOOKED, Status.REVERSED, Status.ANOTHER_ACCOUNT)
 OF_BATCHES = ("batch", "batch_week", "batch_supplier", "batch_employee")
 
 
@@ -91,10 +90,7 @@ def holdings(entries: Any, ledger: Any, *, exported: Any = None, currency: str |
     both = [unsent] if sent is None else [unsent, entries_of(sent.entries)]
     options = {**options_of(ledger, currency=currency), "until": own.until}
     verdict = verdict_of(pl.concat(both), postings, **options)
-    is_of_sent = np.isin(verdict.posting_group, verdict.group[unsent.height :]) & (verdict.posting_group >= 0)
-    # Booked by hand, in whatever way: judged by themselves, with what the sent ones leave.
-    by_hand = verdict_of(unsent, postings, explained=np.flatnonzero(is_of_sent).tolist(), **options)
-    looked = [_looked_at(unsent, e, postings, verdict, by_hand, ~is_of_sent) for e in range(unsent.height)]
+    looked = [_looked_at(e, verdict) for e in range(unsent.height)]
     is_booked = verdict.has(*BOOKED).tolist()
     held = [
         Held.ALREADY_BOOKED if is_booked[e] else Held.MAYBE_BOOKED if rows else Held.READY
@@ -110,38 +106,11 @@ def holdings(entries: Any, ledger: Any, *, exported: Any = None, currency: str |
     )
 
 
-def _looked_at(
-    unsent: pl.DataFrame, e: int, postings: pl.DataFrame, verdict: Verdict, by_hand: Verdict, is_free: Flags
-) -> tuple[int, ...]:
-    """Return the rows of the postings that hold an entry, or that may: no entry that was sent has them.
-
-    They have its very amount or its net, on its account, or, in a ledger of sums, are an open sum of its
-    account and days.
-    """
-    status, habits = Status(int(verdict.status[e])), verdict.habits
-    if status in BOOKED:
+def _looked_at(e: int, verdict: Verdict) -> Sequence[int]:
+    """Return the rows of the postings that hold an entry, or that may: no entry that was sent has them."""
+    if Status(int(verdict.status[e])) in IN_THE_BOOKS:
         return verdict.postings(e)
-    if status in (Status.REVERSED, Status.ANOTHER_ACCOUNT) and verdict.postings(e):
-        return verdict.postings(e)
-    if Status(int(by_hand.status[e])) in (*BOOKED, Status.ANOTHER_ACCOUNT):
-        return by_hand.postings(e)
-    account, cents, day = (unsent[name][e] for name in ("account", "cents", "day"))
-    if None in (account, cents, day, habits.unit):
-        return ()
-    late = (postings["day"] - day).fill_null(LATEST + 1).to_numpy()
-    is_on_account = (postings["account"] == account).fill_null(value=False).to_numpy() & is_free
-    amounts = [cents, *(net_of(cents, rate) for rate in habits.tax_rates)]
-    own = postings["cents"].fill_null(0).to_numpy() * habits.sign
-    is_equal = np.isin(own, amounts) | np.isin(verdict.gross, amounts)
-    first, last = min(habits.gate[0], -EARLIER), max(habits.gate[1], LATEST)
-    near = is_on_account & is_equal & (late >= first) & (late <= last)
-    may_be_in_a_sum = status != Status.MISSING and (
-        verdict.reasons.get(e) == Reason.OTHER_CURRENCY or habits.unit not in ("entry", "receipt")
-    )
-    if may_be_in_a_sum and not near.any():
-        # A credit note may be in a sum of costs.
-        near = is_on_account & (late >= 0) & (late <= LATEST)
-    return tuple(np.flatnonzero(near).tolist())
+    return verdict.look_first.get(e, ())
 
 
 def _missing(ids: list[str], days: pl.DataFrame, held: list[Held], verdict: Verdict) -> dict[str, dt.date]:

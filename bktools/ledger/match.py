@@ -10,7 +10,7 @@ from bktools.frames.schema import Month
 from bktools.ledger.inputs import options_of, read
 from bktools.ledger.judged import Judged
 from bktools.ledger.ledger_match import LedgerMatch
-from bktools.ledger.model import verdict_by_batches
+from bktools.ledger.model import verdict_of
 from bktools.ledger.tables import match_of
 from bktools.ledger.two_tables import entries_of, postings_of
 from bktools.wording import words
@@ -104,8 +104,7 @@ def match_ledger(
     options = options_of(ledger, style, reverse_sign, currency)
     inputs = read(exported, ledger, explained)
     entries, postings = entries_of(inputs.entries), postings_of(inputs.ledger)
-    known = {"explained": inputs.explained, "until": inputs.until}
-    verdict = verdict_by_batches(entries, postings, **known, **options)
+    verdict = verdict_of(entries, postings, explained=inputs.explained, until=inputs.until, **options)
     judged = Judged(inputs, entries, postings, verdict, months)
     return match_of(judged, words(language))
 

@@ -34,10 +34,11 @@ group's last day, the end of its week or month, or the day of sending: whichever
    the entries' kind (contra accounts and cost centre of proven vouchers) that it leaves unexplained; two, if
    that names an entry. A status is given where ALL CHEAPEST STORIES AGREE on it. Everything else is open: its
    group, its difference, its candidates.
-8. Missing is the last word: the unit explains 80% of the entries, the ledger covers the gate, and no free
-   posting may hold the entry: one of the kind, or with its words; one of exactly its amount, or the sum of
-   entries in a row with it on its account, whatever the unit; no open sum nearby. A posting without an
-   original amount may hold an entry that has one.
+8. Missing is the last word: the unit explains 80% of the entries, the ledger covers the gate, no open sum is
+   nearby, and no free posting may hold the entry: none that a story may use for it, none with its name, none
+   on its account with all words of one of its texts, or with the sum of entries in a row with it. A posting
+   without an original amount may hold an entry that has one. A free posting of its size, or with its words,
+   on any account is to be looked at before a correction is ordered (`lookalikes` has the table).
 
 Below 50% of five or more entries nothing is decided beyond the proven pairs. If no unit explains 5%, the
 unit is the one whose sums are nearest to vouchers: the open groups are those of its sums, each with its
@@ -57,7 +58,6 @@ one group; an entry gets its status once, and each gets one.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -74,15 +74,15 @@ from bktools.ledger.carried_texts import carried_texts, without_denied
 from bktools.ledger.entry_names import Entry
 from bktools.ledger.entry_rows import taken_back_in_a_row
 from bktools.ledger.foreign_facts import at_their_rates
-from bktools.ledger.gates import CORRECTED, EARLIER, FEW, LATEST, Gate, covered_by
+from bktools.ledger.gates import EARLIER, FEW, LATEST, Gate, covered_by
 from bktools.ledger.leftovers import Kinds, on_their_accounts, pieces_left, reopened
+from bktools.ledger.lookalikes import Lookalikes, decide_missing, look_first
 from bktools.ledger.matching import DECIDABLE, Matching, matching_of, ranked_matchings
-from bktools.ledger.missing import decide_missing
 from bktools.ledger.net_views import on_lines, on_nets
 from bktools.ledger.study import Study
 from bktools.ledger.tax_rates import rates_of
 from bktools.ledger.telling import Telling, leave_open, likeliest
-from bktools.ledger.verdict import THERE, Habits, Reason, Status, Verdict
+from bktools.ledger.verdict import Habits, Reason, Status, Verdict
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, among
 
 # So many of the entries must have a voucher of the booking unit before one is called missing.
@@ -131,28 +131,6 @@ def verdict_of(
         verdict.habits, verdict.covered = _judge(verdict, ours, theirs, style, sign, currency, until)
     assert (verdict.status >= 0).all(), "each entry has a status"
     return verdict
-
-
-def verdict_by_batches(entries: pl.DataFrame, postings: pl.DataFrame, **options: Any) -> Verdict:
-    """Return the verdict; where too few entries agree, by the habits that the arrived batches show.
-
-    Parameters
-    ----------
-    entries, postings : DataFrame
-        As `entries_of` and `postings_of` return them.
-    **options
-        As of `verdict_of`.
-    """
-    verdict = verdict_of(entries, postings, **options)
-    if verdict.habits.is_known:
-        return verdict
-    is_there = pl.Series(verdict.has(*THERE))
-    batches = entries.select("batch", is_there=is_there)
-    has_arrived = batches.select(pl.col("is_there").any().over("batch")).to_series()
-    if has_arrived.all() or is_there.sum() < FEW:
-        return verdict
-    by_arrived = verdict_of(entries.with_columns(sent=has_arrived), postings, **options)
-    return by_arrived if by_arrived.habits.is_known else verdict
 
 
 def _judge(
@@ -405,8 +383,12 @@ def _decide_others(study: Study, pieces: Sequence[Piece], share: float) -> None:
     if share < DECIDABLE and study.compared.sum() >= FEW:
         for own in opened:
             _leave_unknown(study, own)
+        free = Lookalikes(study, ())
     else:
-        decide_missing(study, Telling(study, opened), foreign)
+        telling = Telling(study, opened)
+        free = Lookalikes(study, telling.explained)
+        decide_missing(study, telling, foreign, free)
+    look_first(study, free)
 
 
 def _leave_unknown(study: Study, group: Group) -> None:
@@ -415,7 +397,7 @@ def _leave_unknown(study: Study, group: Group) -> None:
     part = int(matching.nearest[group.number]) if matching.unit.is_sum else -1
     if part >= 0:
         v, account = int(matching.parts.v[part]), int(matching.parts.account[part])
-        off = int(matching.parts.total[part]) - group.total + _moved_back(study, group, account)
+        off = int(matching.parts.total[part]) - group.total
         rows = study.books.rows_of_part(v, account).tolist()
         others = likeliest(_without_named(study, group), off)
         leave_open(study, group, others, Reason.SEVERAL_STORIES, rows, off)
@@ -436,14 +418,3 @@ def _without_named(study: Study, group: Group) -> list[Entry]:
         else:
             others.append(x)
     return others
-
-
-def _moved_back(study: Study, group: Group, account: int) -> int:
-    """Return what corrections that name entries of a group's days have moved to its account."""
-    entries, groups, free = study.entries, study.matching.groups, study.case.free
-    moved = 0
-    for piece in free.on(account, group.start, group.due + CORRECTED):
-        named = np.searchsorted(entries.e, [*free.named.get(piece.id, ())])
-        is_of_group = (groups.due[groups.of_entry[named]] == group.due).any()
-        moved += piece.gross if piece.is_move and is_of_group else 0
-    return moved

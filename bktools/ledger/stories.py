@@ -30,8 +30,6 @@ from bktools.ledger.verdict import Status
 
 # With more candidates than these, no three, or no two of them, are tried together.
 MOST_FOR_THREE, MOST_FOR_TWO = 8, 24
-# With more entries that were not sent, none of them is looked for in a sum.
-MOST_UNSENT = 12
 
 
 @dataclass(frozen=True)
@@ -178,9 +176,7 @@ class _Telling:
         for x in self.entries if can_tell else ():
             for account in sorted(accounts - {x.account}):
                 if self.case.agree(self.entries, self.pieces, {x.e: account}):
-                    # A round amount may be two slips of the pen as well.
-                    slip = self.is_sum and self.case.is_round(x.cents)
-                    yield self.story(1 + slip, self.booked | {x.e: Status.ANOTHER_ACCOUNT})
+                    yield self.story(1, self.booked | {x.e: Status.ANOTHER_ACCOUNT})
 
     def _left_out_or_twice(self) -> Iterator[Story]:
         case, pieces = self.case, self.pieces
@@ -225,8 +221,6 @@ class _Telling:
         piece, *more = [piece for piece in self.pieces if not piece.is_move] or self.pieces
         if more or not case.is_on_time(group, piece) or not group.accounts & piece.nets.keys():
             return
-        if self.is_sum and len(self.pieces) == 1:
-            yield from self._sent_in_part(piece)
         x = self.entries[0]
         is_own = x.is_named_in(piece.text) if case.is_of_sums else case.is_own(x, piece)
         if not self.is_sum and is_explained:
@@ -238,20 +232,7 @@ class _Telling:
             may_be_right |= x.cents in piece.lines or not piece.nets.keys() & case.used <= group.accounts
             yield self.story(1, {x.e: Status.OPEN if may_be_right else Status.ANOTHER_AMOUNT}, off=self.off)
         elif self.is_sum or case.is_of_sums:
-            # A round difference may be the slip of the pen of any entry: as likely as the mistakes above.
-            mistakes = 1 if is_explained and case.is_round(self.off) else 2
-            yield self.story(mistakes, self.opened, off=self.off)
-
-    def _sent_in_part(self, piece: Piece) -> Iterator[Story]:
-        """Yield which entries that were not sent may be in a sum already: that is no mistake."""
-        sent, unsent = ([x for x in self.entries if x.sent is one] for one in (True, False))
-        for size in range(len(unsent)) if len(unsent) <= MOST_UNSENT else ():
-            for part in itertools.combinations(unsent, size):
-                inside = [*sent, *part]
-                if inside and self.case.agree(inside, [piece]):
-                    status = dict.fromkeys(self.booked, Status.MISSING)
-                    status |= dict.fromkeys((x.e for x in inside), Status.IN_A_SUM)
-                    yield Story(self.ids, 0, status)
+            yield self.story(2, self.opened, off=self.off)
 
 
 def _is_nothing(pieces: Sequence[Piece]) -> bool:

@@ -85,11 +85,17 @@ class Study:
 
     @property
     def compared(self) -> Flags:
-        """Of each entry: whether it shows how the ledger books. Those that were sent do, if there are any."""
+        """Of each entry: whether it shows how the ledger books. Those that were sent do, if there are any.
+
+        A batch of which nothing has arrived shows nothing, unless most entries are of such batches.
+        """
         groups = self.matching.groups
         can_be: Flags = groups.is_home[groups.of_entry] & ~self.is_outside
         sent: Flags = can_be & self.entries.sent
-        return sent if sent.any() else can_be
+        can_be = sent if sent.any() else can_be
+        batch, first = number(self.entries.batch)
+        arrived: Flags = can_be & among(len(first), batch[self.matching.has_pair])[batch]
+        return arrived if 2 * arrived.sum() >= can_be.sum() else can_be
 
     @property
     def share(self) -> float:

@@ -147,6 +147,9 @@ class Verdict:
         postings alone: each posting is of one group at most.
     evidence : mapping
         Rows of the postings to look at, for each entry without a matched group.
+    look_first : mapping
+        Rows of other postings that may be an entry's after all, to look at before a correction is ordered, or
+        before an entry is sent.
     open_groups : list of OpenGroup
         What is open, one for each group.
     habits : Habits
@@ -164,6 +167,7 @@ class Verdict:
         self.is_cost = np.zeros(len(cents), np.bool_)
         self.reasons: dict[int, Reason] = {}
         self.evidence: dict[int, tuple[int, ...]] = {}
+        self.look_first: dict[int, Sequence[int]] = {}
         self.open_groups: list[OpenGroup] = []
         self.habits = Habits()
         self.covered: tuple[int, int] | None = None

@@ -26,6 +26,7 @@ from bktools.close.changes import COLUMNS as CHANGES
 from bktools.close.close import Close, CloseRun
 from bktools.close.sentences import actions_table
 from bktools.errors import InputError, StorageError
+from bktools.frames.arrow import to_arrow
 from bktools.frames.delimited import to_csv
 from bktools.frames.schema import COUNT, INSTANT, TEXT
 from bktools.journal.records import this_process
@@ -55,7 +56,7 @@ TABLES: dict[str, Callable[[Close], pa.Table | None]] = {
     "figures.csv": lambda close: close.figures.table,
     "totals.csv": lambda close: close.figures.totals,
     "to_do.csv": lambda close: actions_table(close.words, close.actions),
-    "changes.csv": lambda close: close.tables.get("all_changes", CHANGES.empty_table()),
+    "changes.csv": lambda close: close.tables.get("all_changes", to_arrow(CHANGES.to_frame())),
     "expected.csv": lambda close: close.tables["expected"],
     "budget.csv": lambda close: close.tables.get("all_budget"),
     "rates.csv": lambda close: close.tables.get("rates"),

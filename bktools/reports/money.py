@@ -16,6 +16,7 @@ from bktools.close.entries import OF_REASON, entries_of_plan
 from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan
 from bktools.findings.check import BEFORE, EXPORTED, HELD, IN_BOOKS, IN_DOUBT, READY
+from bktools.frames.arrow import to_arrow
 from bktools.frames.columns import days_of
 from bktools.frames.incoming import arrow_of
 from bktools.frames.names import month_and_company
@@ -240,7 +241,7 @@ def _with_states(
         states = [OF_STATUSES.get(status, MISSING) for status in reasons]
     elif isinstance(entries, ExportPlan):
         outcomes = {} if jobs is None else dict(zip(jobs["batch_id"], jobs["outcome"], strict=True))
-        table = entries_of_plan(entries, outcomes)
+        table = to_arrow(entries_of_plan(entries, outcomes))
         # A plan does not know which month's close exported an entry before.
         states = [EXPORTED if state == BEFORE else state for state in table["fate"].to_pylist()]
         reasons = with_one_reason(table, OF_REASON)["reason"].to_pylist()

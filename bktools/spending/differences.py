@@ -109,9 +109,9 @@ def versus(
     is_large = threshold_of(threshold)
     frames = {"categories": categories, "accounts": accounts, "employees": employees}
     rows, about = compared(this, that, by, frames, period, before, rates, language, every=every)
-    large = pl.Series([is_large(row) for row in rows.iter_rows(named=True)], dtype=pl.Boolean)
-    about["below_threshold"] = int((~large).sum())
-    return to_pandas(to_arrow(rows.filter(large).cast({"percent": pl.Float64})), about)
+    large = rows.filter(is_large)
+    about["below_threshold"] = len(rows) - len(large)
+    return to_pandas(to_arrow(large.cast({"percent": pl.Float64})), about)
 
 
 def compared(

@@ -131,6 +131,13 @@ def test_a_mapping_is_named(run, ledger, tmp_path, monkeypatch):
     assert Path("other.toml").is_file()
 
 
+def test_a_mapping_of_another_kind_is_said(run, ledger):
+    """A command reads a file without a mapping that is of another kind of file, and says so."""
+    Path("entries.csv").write_text("Date,Amount,Currency\n2026-10-01,5.00,EUR\n", encoding="utf-8")
+    done = run("spend entries.csv --by month --mapping house")
+    assert "mapping house not used for entries.csv" in done.stderr
+
+
 def test_mappings_are_listed(run, ledger):
     """Each mapping has a line with its options and its file."""
     (row,) = json.loads(run("mappings --format json").stdout)

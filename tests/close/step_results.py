@@ -27,14 +27,13 @@ def finding(check: str, entry: int | None, **columns: Any) -> dict[str, Any]:
     return usual | {"facts": "{}", "category_id": None} | columns
 
 
-def in_coverage(category: str, state: str, **columns: Any) -> dict[str, Any]:
-    """Return a category by its name."""
-    names = dict.fromkeys(("account_id", "external_id", "account_name"))
-    usual = {"category_id": f"id of {category}", "name": category, "state": state, "archived": False}
-    return usual | names | columns
+def of_category(check: str, category: str, **columns: Any) -> dict[str, Any]:
+    """Return a finding of a category by its name."""
+    about = {"category_id": f"id of {category}", "about": category, "severity": "error"}
+    return of_account(check, None, **about | columns)
 
 
-def of_account(check: str, account: str, **columns: Any) -> dict[str, Any]:
+def of_account(check: str, account: str | None, **columns: Any) -> dict[str, Any]:
     """Return a finding of an account."""
     names = dict.fromkeys(("about", "category_id", "account_id", "field", "erp_value", "service_value"))
     usual = {"check": check, "severity": "warning", "who": SERVICE, "external_id": account, "facts": "{}"}
@@ -43,7 +42,7 @@ def of_account(check: str, account: str, **columns: Any) -> dict[str, Any]:
 
 def results_of(entries: pa.Table, **given: Any) -> StepResults:
     """Return what a close found in which nothing is wrong but what is given."""
-    usual: dict[str, Any] = dict.fromkeys(("findings", "coverage", "accounts", "jobs", "created"), ())
+    usual: dict[str, Any] = dict.fromkeys(("findings", "accounts", "jobs", "created"), ())
     usual |= {"unknown_outcomes": {}, "own": "EUR", "import_accounts": "bktools accounts import FILE"}
     return StepResults(entries, **(usual | given))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 
-from step_results import entries_of, finding, in_coverage, made, of_account, results_of
+from step_results import entries_of, finding, made, of_account, of_category, results_of
 
 import bktools
-from bktools.close.actions import CATEGORY, ENTRY, actions_of, totals_by_role
+from bktools.close.actions import CATEGORY, ENTRY, UNKNOWN, actions_of, totals_by_role
 from bktools.close.sentences import actions_table, detail_of, name_of, step_of
 from bktools.findings.check import EMPLOYEE, ERP, PREPARER, SERVICE
 from bktools.frames.sums import Money
@@ -27,8 +27,8 @@ def test_like_steps_are_one_action_with_the_most_money_first():
     findings = [
         finding("no_account", number, category_id=f"id of {name}") for number, name in enumerate(owners)
     ]
-    coverage = [in_coverage(name, "no_account") for name in ("small", "large")]
-    [action] = made(entries, findings=findings, coverage=coverage)
+    categories = [of_category("category_without_account", name) for name in ("small", "large")]
+    [action] = made(entries, findings=findings, accounts=categories)
     assert [(thing.name["name"], thing.entries, thing.amounts) for thing in action.things] == [
         ("large", 2, {"EUR": Decimal("70.00"), "CHF": Decimal("9.00")}),
         ("small", 2, {"EUR": Decimal("7.50")}),
@@ -46,9 +46,9 @@ def test_like_steps_are_one_action_with_the_most_money_first():
 
 def test_what_no_entry_waits_for_stands_apart_and_last():
     """A category that no entry of the month has is another action, after all that entries wait for."""
-    coverage = [in_coverage(name, "no_account") for name in ("used", "unused")]
+    categories = [of_category("category_without_account", name) for name in ("used", "unused")]
     findings = [finding("no_account", 0, category_id="id of used"), finding("not_approved", 1)]
-    actions = made(entries_of({}, {}), findings=findings, coverage=coverage)
+    actions = made(entries_of({}, {}), findings=findings, accounts=categories)
     assert [(action.code, action.is_apart, len(action.things)) for action in actions] == [
         ("no_account", False, 1),
         ("not_approved", False, 1),
@@ -64,8 +64,8 @@ def test_an_unknown_category_is_named_as_the_file_names_it():
         finding("unknown_category", 1, category_id=identifier, category_name=None, supplier="ACME"),
     ]
     [action] = made(entries_of({}, {}), findings=findings)
-    assert [name_of(ENGLISH, thing) for thing in action.things] == ["Reisekosten Inlnd", "ACME"]
-    assert [thing.kind for thing in action.things] == [CATEGORY, ENTRY]
+    assert [name_of(ENGLISH, thing) for thing in action.things] == ["ACME", "Reisekosten Inlnd"]
+    assert [thing.kind for thing in action.things] == [ENTRY, CATEGORY]
     assert step_of(ENGLISH, action).to_do == "Choose other categories for 2 entries in the service"
 
 
@@ -141,14 +141,12 @@ def test_a_job_in_doubt_comes_first_with_what_waits_for_it():
 
 def test_the_account_list_is_imported_once():
     """Categories on unknown accounts and accounts without ID are one action, an error for entries."""
-    findings = [finding("unknown_account", 0, category_id="id of Travel", who=PREPARER)]
-    travel = {"category_id": "id of Travel", "severity": "error", "who": PREPARER}
+    findings = [finding(UNKNOWN, 0, category_id="id of Travel", category_name="Travel", who=PREPARER)]
     accounts = [
-        of_account("category_on_unknown_account", None, **travel),
+        of_category("category_on_unknown_account", "Travel", who=PREPARER),
         of_account("account_id_unknown", "0400", who=PREPARER),
     ]
-    coverage = [in_coverage("Travel", "unknown_account")]
-    [action] = made(entries_of({}), findings=findings, accounts=accounts, coverage=coverage)
+    [action] = made(entries_of({}), findings=findings, accounts=accounts)
     assert (action.code, action.severity, action.entries) == ("unknown_account", "error", 1)
     assert [name_of(ENGLISH, thing) for thing in action.things] == ["Travel", "0400"]
     assert action.command == "bktools accounts import FILE"
@@ -158,7 +156,7 @@ def test_the_table_has_a_line_a_currency():
     """Each currency has a line, because they are never added; an action without entries has one."""
     entries = entries_of({}, {"currency": "CHF", "money": "2.00"})
     findings = [finding("not_approved", number) for number in range(2)]
-    actions = made(entries, findings=findings, coverage=[in_coverage("Fairs", "no_account")])
+    actions = made(entries, findings=findings, accounts=[of_category("category_without_account", "Fairs")])
     rows = actions_table(ENGLISH, actions).to_pylist()
     assert [(row["check"], row["currency"], row["entries"], row["amount"]) for row in rows] == [
         ("not_approved", "EUR", 1, Decimal("1.00")),

@@ -6,12 +6,8 @@ import pytest
 
 from bktools.close.actions import (
     APART_BY,
-    NEED_ACCOUNT,
-    OF_A_CATEGORY,
-    OF_ACCOUNT_OUTCOMES,
-    OF_JOB_OUTCOMES,
-    SOLVED_BY_OTHERS,
-    UNKNOWN,
+    OF_OUTCOMES,
+    STEPS,
 )
 from bktools.close.changes import CATEGORIES, EMPLOYEES, HELD_BACK, SUMS
 from bktools.close.entries import OF_REASON
@@ -23,15 +19,11 @@ from bktools.wording import LANGUAGES, words
 
 ENGLISH = words("en")
 
-STEPS = {
-    *NEED_ACCOUNT,
-    *OF_A_CATEGORY,
-    UNKNOWN,
-    *OF_JOB_OUTCOMES.values(),
-    *(code for code, _ in OF_ACCOUNT_OUTCOMES.values()),
+CODES = {
+    *(code for code, _ in STEPS.values() if code),
+    *(code for outcomes in OF_OUTCOMES.values() for code in outcomes.values()),
     "in_doubt",
     "planned_accounts",
-    "update_account",
 }
 
 
@@ -41,7 +33,7 @@ STEPS = {
     [
         ("fate.{}.name", {*FATES, "all"}),
         ("entry.{}.name", {*OF_REASON}),
-        ("step.{}.name", STEPS),
+        ("step.{}.name", CODES),
         ("outcome.{}.name", {outcome.lower() for outcome in OUTCOMES}),
         ("change.{}.name", {*SUMS, HELD_BACK, *CATEGORIES.values(), *EMPLOYEES.values()}),
         ("report.readme.{}", {name.replace(".", "_") for name in TABLES}),
@@ -53,8 +45,8 @@ def test_every_code_has_words(language: str, form: str, codes: set[str]):
     """Each fate, reason, step, outcome, change, file and column has words; none is unused."""
     there = words(language).texts
     assert {code for code in codes if form.format(code) not in there} == set()
-    if codes is STEPS:
-        assert {key.split(".")[1] for key in there if key.startswith("step.")} == STEPS
+    if codes is CODES:
+        assert {key.split(".")[1] for key in there if key.startswith("step.")} == CODES
 
 
 def test_a_sentence_of_several_things_names_what_they_share():
@@ -62,5 +54,5 @@ def test_a_sentence_of_several_things_names_what_they_share():
     sums = {"count", "entries", "sent", "now", "difference"}
     for key in ENGLISH.texts:
         section, code, form = (*key.split("."), "", "")[:3]
-        if section in ("entry", "step") and form in ("many", "do_many") and code not in SOLVED_BY_OTHERS:
+        if section in ("entry", "step") and form in ("many", "do_many") and STEPS.get(code) is None:
             assert ENGLISH.facts_of(key) <= sums | {*APART_BY.get(code, ())}, key

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -82,4 +83,5 @@ def test_sums_have_every_digit():
 def test_a_threshold_is_an_amount_or_a_share(threshold, difference, percent, is_large):
     """The amount, or the share of the amount before, itself is large enough, whatever the sign."""
     row = {"difference": Decimal(difference), "percent": percent and Decimal(percent)}
-    assert threshold_of(threshold)(row) == is_large
+    rows = pl.DataFrame([row], {"difference": pl.Decimal(38, 2), "percent": pl.Decimal(38, 1)})
+    assert rows.select(threshold_of(threshold)).item() == is_large

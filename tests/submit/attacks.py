@@ -1,10 +1,13 @@
-"""Attacks on one booking for an entry: kills, sleep, flipped bytes, cut files, old copies, lost disks.
+"""Attacks on one booking for an entry: kills, sleep, cuts, flipped bytes, cut files, old copies, lost disks.
 
     PYTHONPATH=tests python tests/submit/attacks.py --kills 1000 --flips 500 --truncations 200 --restores 200
+    PYTHONPATH=tests python tests/submit/attacks.py --shared --kills 500 --cuts 200 --restores 50
 
-The service is another process on bare sockets, which accepts and then fails in most cases, also like a
-gateway that answers JSON, says in milliseconds when its jobs end, and counts what it accepted. The last line
-of output is a JSON object with the figures. `shared_attacks.py` attacks a journal in a database.
+The first line attacks the file of one machine, the second one a database that three machines share: each
+share starts a PostgreSQL server of its own, and the machines are folders with their own sent logs. The
+service is another process on bare sockets, which accepts and then fails in most cases, also like a gateway
+that answers JSON, says in milliseconds when its jobs end, and counts what it accepted. The last line of
+output is a JSON object with the figures.
 """
 
 from __future__ import annotations
@@ -15,10 +18,13 @@ import shutil
 import signal
 import sys
 import time
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import pandas as pd
 from attack_worlds import (
+    ENDED,
+    ENDS,
     MOST_AGE,
     Attack,
     Person,
@@ -34,54 +40,115 @@ from attack_worlds import (
 )
 from clocks import DAY
 from honest import WORD, settle, typed
+from postgres_server import PASSWORD, Server, server
 
 import bktools
 from bktools.cli.exits import Exit
 from bktools.errors import BktoolsError
 from bktools.journal.journal import Journal
 from bktools.journal.right_journal import problems
+from bktools.journal.writing import open_for_writing
 
 COMPANIES = 3
 BATCH = 2
+WAYS = ("pg_restore", "psql", "volume", "new", "replica")
+NAMES = ("ada", "bob", "eve")
+# What the owner grants to each of the team, as the message of a role without rights says.
+RIGHTS = (
+    "GRANT USAGE ON SCHEMA bktools TO {role}; "
+    "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA bktools TO {role}"
+)
 
 Files = dict[str, bytes]
 
 
 def kills(world: World, kills: int) -> None:
-    """Kill or stop one or two processes that submit a plan, again and again, until the last plan ends."""
-    figures, chance = world.figures, world.chance
-    service = Person(world).service
-    while figures["kills"] < kills:
-        plan = new_plan(figures["plans"])
-        while not is_accepted(plan, service):
-            running = [forked(plan, service) for _ in range(chance.choice((1, 1, 2)))]
-            is_hit, sleeps = figures["kills"] < kills, chance.random() < 0.25
-            if is_hit:
-                await_moment(chance, [service])
-            if is_hit and sleeps:
-                figures["sleepers"] += sleep(running, chance.uniform(0.0, 2 * MOST_AGE))
+    """Kill or stop processes that submit with one file, again and again, until the last plan ends."""
+    Hits(world, [Person(world).service]).run({"kills": kills, "sleepers": kills // 10})
+
+
+def kills_and_cuts(world: World, kills: int, cuts: int) -> None:
+    """Kill, stop and cut processes of three machines until it is enough, then let the last plan end."""
+    with server() as postgres, postgres.database() as database:
+        team = [Person(world, name, postgres.address(database)) for name in NAMES]
+        for person in team:
+            open_for_writing(person.service.settings).close()
+        hits = Hits(world, [person.service for person in team], lambda: postgres.cut(database))
+        hits.run({"kills": kills, "cuts": cuts, "sleepers": kills // 10})
+
+
+class Hits:
+    """Senders, of one machine or of several, that are killed, stopped and cut."""
+
+    def __init__(
+        self, world: World, services: list[bktools.Service], cut: Callable[[], int] | None = None
+    ) -> None:
+        self.world, self.services, self.cut = world, services, cut
+        self.figures, self.chance = world.figures, world.chance
+        # Processes that share a file wait for each other; those that share a database may be refused.
+        self.ends = ENDS if cut else {ENDED: ENDS[ENDED]}
+
+    def run(self, wanted: Mapping[str, int]) -> None:
+        """Send plan after plan, with one hit in each round."""
+
+        def left() -> list[str]:
+            return [name for name, count in wanted.items() if self.figures[name] < count]
+
+        while left():
+            plan = new_plan(self.figures["plans"])
+            while not is_accepted(plan, self.services[0]):
+                self.hit(plan, self.chance.choice(left() or [""]), wanted.get("cuts", 0))
+                judge_and_settle(self.world, self.chance.choice(self.services))
+            self.figures["plans"] += 1
+        history = bktools.load_export_jobs(entries=True, service=self.services[0])
+        self.figures["waiting at the end"] += int((history["state"] != "ACCEPTED").sum())
+        booked = self.world.booked()
+        lost = answers_lost(self.services[0], booked, pd.DataFrame({"id": [*booked]}))
+        self.figures["answers lost"] += lost
+
+    def hit(self, plan: bktools.ExportPlan, hit: str, cuts: int) -> None:
+        """Let one to three processes send a plan, and hit them until they end."""
+        senders = self.chance.choices(self.services, k=self.chance.choice((1, 2, 3)))
+        running = {forked(plan, sender) for sender in senders}
+        if hit == "kills":
+            await_moment(self.chance, senders)
             for process in running:
-                if is_hit and not sleeps:
-                    os.kill(process, signal.SIGKILL)
-                _, status = os.waitpid(process, 0)
-                figures["kills"] += int(os.WIFSIGNALED(status))
-                figures["foreign errors"] += os.WIFEXITED(status) and os.WEXITSTATUS(status) != 0
-            judge_and_settle(world, service)
-        figures["plans"] += 1
-    history = bktools.load_export_jobs(entries=True, service=service)
-    figures["waiting at the end"] += int((history["state"] != "ACCEPTED").sum())
-    booked = world.booked()
-    figures["answers lost"] += answers_lost(service, booked, pd.DataFrame({"id": [*booked]}))
+                os.kill(process, signal.SIGKILL)
+        if hit == "sleepers":
+            self.sleep(plan, senders, running)
+        while running:
+            if self.cut and hit == "cuts" and self.figures["cuts"] < cuts:
+                await_moment(self.chance, senders)
+                self.figures["cuts"] += self.cut()
+            time.sleep(0.01)
+            self.count_ended(running)
 
+    def sleep(self, plan: bktools.ExportPlan, senders: Iterable[bktools.Service], running: set[int]) -> None:
+        """Stop the senders; a colleague may settle what they were sending, and send on; then they wake."""
+        await_moment(self.chance, senders)
+        for process in running:
+            os.kill(process, signal.SIGSTOP)
+        self.figures["sleepers"] += len(running)
+        # What they had sent before has ended after this time, and the server has ended their sessions.
+        time.sleep(1.2 * MOST_AGE if self.cut else self.chance.uniform(0.0, 2 * MOST_AGE))
+        if self.cut:
+            self.cut()
+        if self.cut and self.chance.random() < 0.7:
+            os.waitpid(forked(plan, self.chance.choice(self.services)), 0)
+            judge_and_settle(self.world, self.services[0])
+            os.waitpid(forked(plan, self.chance.choice(self.services)), 0)
+        for process in running:
+            os.kill(process, signal.SIGCONT)
 
-def sleep(running: list[int], seconds: float) -> int:
-    """Stop processes, and let them go on after some seconds; return how many were stopped."""
-    for process in running:
-        os.kill(process, signal.SIGSTOP)
-    time.sleep(seconds)
-    for process in running:
-        os.kill(process, signal.SIGCONT)
-    return len(running)
+    def count_ended(self, running: set[int]) -> None:
+        """Count the processes that have ended."""
+        for process in list(running):
+            ended, status = os.waitpid(process, os.WNOHANG)
+            if ended:
+                running.discard(process)
+                self.figures["kills"] += int(os.WIFSIGNALED(status))
+                if os.WIFEXITED(status):
+                    self.figures[self.ends.get(os.WEXITSTATUS(status), "foreign errors")] += 1
 
 
 class Analyst(Person):
@@ -223,12 +290,98 @@ def new_disks(world: World, restores: int) -> None:
         person.finishes(entries)
 
 
+# A database that comes back from before
+
+
+def restored_databases(world: World, restores: int) -> None:
+    """Restore as often as wanted, in each way in turn.
+
+    In each round three people send, a copy of the database is kept, they send on, and the copy takes the
+    place of the database. Then all of them submit everything again. Whoever is refused runs the printed
+    command, and looks at the books on the next day.
+    """
+    plans = (entries_of_numbers(range(8 * number, 8 * number + 8), 2) for number in itertools.count())
+    with server() as postgres, postgres.database() as database:
+        team = _team(world, postgres, database)
+        for number in range(restores):
+            way = WAYS[number % len(WAYS)]
+            before = [next(plans) for _ in team]
+            for person, entries in zip(team, before, strict=True):
+                person.finishes(entries)
+            _restore(
+                world, team, before, [next(plans) for _ in team], lambda way=way: postgres.kept(database, way)
+            )
+            world.figures["restores"] += 1
+            world.figures[way] += 1
+
+
+def _restore(
+    world: World,
+    team: list[Person],
+    before: list[pd.DataFrame],
+    plans: list[pd.DataFrame],
+    keep: Callable[[], Callable[[], None]],
+) -> None:
+    """Keep a copy, send on, restore it, and submit all again; count what became of the answers."""
+    go_back = keep()
+    later = plans[: world.chance.choice((1, 2, 3))]
+    for person, entries in zip(world.chance.sample(team, len(later)), later, strict=True):
+        if world.chance.random() < 0.5:
+            person.finishes(entries)
+        else:
+            person.submits(entries)
+    for person in team:
+        # Only what a machine has seen reveals a volume that was rolled back.
+        open_for_writing(person.service.settings).close()
+    answered = _jobs(team[0])
+    go_back()
+    for person in team:
+        person.commands = 0
+    for person in world.chance.sample(team, len(team)):
+        for entries in later:
+            person.finishes(entries)
+    for person in team:
+        world.most("commands", person.commands)
+    world.figures["commands"] += sum(person.commands for person in team)
+    entries = pd.concat(before + later)
+    world.figures["answers lost"] += answers_lost(team[0].service, world.booked(), entries)
+    # Such a batch is known by a person's look at the books, without the ID of its job.
+    world.figures["jobs of answers lost"] += len(answered - _jobs(team[0]))
+
+
+def _jobs(person: Person) -> set[tuple[str, str]]:
+    """Return each accepted batch of the journal with its job."""
+    history = bktools.load_export_jobs(service=person.service)
+    known = history[history["state"] == "ACCEPTED"].dropna(subset="job_id")
+    return {*zip(known["batch_id"], known["job_id"], strict=True)}
+
+
+def _team(world: World, postgres: Server, database: str) -> list[Person]:
+    """Return people whose roles own nothing; the owner has opened the journal first."""
+    owner = Person(world, "owner", postgres.address(database))
+    open_for_writing(owner.service.settings).close()
+    team = []
+    for name in NAMES:
+        postgres.sql(f"CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}'")
+        postgres.sql(RIGHTS.format(role=name), database)
+        team.append(Person(world, name, postgres.address(database, name)))
+        open_for_writing(team[-1].service.settings).close()
+    return team
+
+
 ATTACKS = (
     Attack(kills, {"kills": 125}),
     *(Attack(each, {"restores": 25}) for each in (old_copies, lost_folders, new_disks)),
     Attack(flips, {"flips": 125}),
     Attack(truncations, {"truncations": 100}),
 )
+SHARED = (
+    Attack(restored_databases, {"restores": 13}),
+    Attack(kills_and_cuts, {"kills": 125, "cuts": 50}),
+)
 
 if __name__ == "__main__":
+    if "--shared" in sys.argv:
+        sys.argv.remove("--shared")
+        sys.exit(main(SHARED, __doc__, kills=500, cuts=200, restores=50))
     sys.exit(main(ATTACKS, __doc__, kills=1000, flips=500, truncations=200, restores=200))

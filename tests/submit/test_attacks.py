@@ -7,7 +7,6 @@ import sys
 
 import attacks
 import pytest
-import shared_attacks
 import warm
 from attack_worlds import WRONG, run
 
@@ -17,8 +16,8 @@ SEED = int(os.environ.get("KILLS_SEED", "1"))
 # A file; three machines and a database; a database that is restored in each of its five ways.
 SAMPLES = {
     "file": (attacks.ATTACKS, {"kills": KILLS, "flips": 5, "truncations": 3, "restores": 1}),
-    "senders": (shared_attacks.ATTACKS[1:], {"kills": KILLS // 2, "cuts": KILLS // 3}),
-    "restores": (shared_attacks.ATTACKS[:1], {"restores": max(5, KILLS // 5)}),
+    "senders": (attacks.SHARED[1:], {"kills": KILLS // 2, "cuts": KILLS // 3}),
+    "restores": (attacks.SHARED[:1], {"restores": max(5, KILLS // 5)}),
 }
 
 

@@ -72,7 +72,21 @@ def test_accepted(talking):
     each_has("ACCEPTED", talking, ACCEPTED, times=1)
 
 
+# Answers 429 that are not whole and in the shape of the service's own rate limit.
+FOREIGN_LIMITS = (
+    "",
+    "<html><body><h1>429 Too Many Requests</h1></body></html>",
+    '{"message": "API rate limit exceeded"}',
+    '{"type": "QUOTA", "message": "too many requests"}',
+    '{"type": "https://example.com/rate", "title": "RATE_LIMITED", "status": 429}',
+    '{"type": ["RATE_LIMITED"]}',
+    '"RATE_LIMITED"',
+    '{"error": {"type": "RATE_LIMITED"}}',
+    '[{"type": "RATE_LIMITED"}]',
+)
 UNKNOWN = {
+    **{f"429 {body}": answering(429, body, retry_after="0") for body in FOREIGN_LIMITS},
+    "cut 429": answering(429, '{"type": "RATE_LIMITED"}', missing=9),
     **{f"{status}": answering(status, '{"type": "OTHER"}') for status in (408, 409, 425, 429)},
     **{f"{status}": answering(status, "") for status in (300, 301, 302, 307, 308, 500, 502, 503, 504, 599)},
     "a message": answering(500, '{"message": "a problem"}'),

@@ -1,4 +1,4 @@
-"""The service's rate limit during a submission: waited for and sent again; any other 429 leaves a doubt."""
+"""The service's rate limit during a submission: waited for, and sent again after a new intent."""
 
 from __future__ import annotations
 
@@ -7,40 +7,15 @@ import time
 
 import pytest
 from entries_by_hand import COMPANY, company_of, entries_of, entries_of_each, outcomes, submit
-from raw_service import IN_PROGRESS, answering, by_company, created, in_turn
+from raw_service import IN_PROGRESS, answering, created, in_turn
 
 import bktools
 
-LIMIT = '{"type": "RATE_LIMITED", "message": "too many requests"}'
 
-
-def limit(retry_after: str | None = "0", body: str = LIMIT, **options):
+def limit(retry_after: str = "0"):
     """Return an answer that is the rate limit's."""
-    return answering(429, body, retry_after=retry_after or "", **options)
-
-
-FOREIGN = {
-    "a page of a gateway": limit(body="<html><body><h1>429 Too Many Requests</h1></body></html>"),
-    "no body": limit(body=""),
-    "no type": limit(body='{"message": "API rate limit exceeded"}'),
-    "another type": limit(body='{"type": "QUOTA", "message": "too many requests"}'),
-    "a problem": limit(body='{"type": "https://example.com/rate", "title": "RATE_LIMITED", "status": 429}'),
-    "a type that is no text": limit(body='{"type": ["RATE_LIMITED"]}'),
-    "the type as a text": limit(body='"RATE_LIMITED"'),
-    "the type inside": limit(body='{"error": {"type": "RATE_LIMITED"}}'),
-    "a list": limit(body='[{"type": "RATE_LIMITED"}]'),
-    "a cut answer": limit(missing=9),
-}
-
-
-def test_a_429_of_something_else_leaves_a_doubt(talking):
-    """Whatever is not whole and in the shape of the service's own rate limit is never sent again."""
-    answers = {company_of(number): answer for number, answer in enumerate(FOREIGN.values())}
-    with talking(by_company(answers)) as (raw, service):
-        plan = bktools.compose_export_jobs(entries_of_each(answers))
-        for _ in range(2):
-            assert outcomes(plan, service) == ["UNKNOWN"] * len(FOREIGN)
-        assert len(raw.requests) == len(FOREIGN)
+    body = '{"type": "RATE_LIMITED", "message": "too many requests"}'
+    return answering(429, body, retry_after=retry_after)
 
 
 def test_the_rate_limit_is_waited_for(talking, capsys):

@@ -30,6 +30,7 @@ _SAMPLE_LINES, _LONGEST_SAMPLE = 2000, 500
 # Bytes that are no part of a longer character in any encoding, and so many before one that is looked for.
 _BETWEEN, _NEAR = (b",", b";", b"\t", b" ", b'"'), 40
 _LINE_WITH_HIGH = re.compile(rb"[^\r\n]*[\x80-\xff][^\r\n]*")
+_CAPITALS = "".join(filter(str.isupper, map(chr, range(0xC0, 0x180))))
 # Controls and boxes; a sign inside of a word; signs of Latin-1 beside a word; a capital after a small letter.
 _UNSOUND = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd\u2500-\u25ff]"
@@ -38,7 +39,7 @@ _UNSOUND = re.compile(
     # A sign between figures, which is a space between thousands in another encoding.
     r"|\d[†‡•˙ˇ˘]\d"
     r"|\b[A-Z][À-ÖØ-Þ][a-zà-öø-ÿ]"
-    r"|[a-z][À-ÖØ-ÞĀ-Ž](?<![a-zà-öø-ÿāăąćčďđēęěģīķļłńňőœřśşšţťūůűźżžğıßășțľĺŕ])[a-z ]"
+    rf"|[a-z][{_CAPITALS}][a-z ]"
 )
 _EASTERN = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff61-\uff9f]")
 _LONE_EASTERN = re.compile(rf"[A-Za-z]{_EASTERN.pattern}(?=[A-Za-z])|[A-Za-z]{_EASTERN.pattern}\b")

@@ -138,7 +138,7 @@ def _find_columns(reading: Reading) -> None:
     split_accounts(reading, "code", "name")
     table, places = reading.table, reading.places
     if not reading.is_asked("code"):
-        _refuse_postings(reading)
+        _refuse_others(reading)
     if "code" not in places and "external_id" in places and not _are_ids(reading, "external_id"):
         places["code"] = places["external_id"]
     if "code" not in places:
@@ -156,8 +156,8 @@ def _find_columns(reading: Reading) -> None:
         ask_for(reading, "name", [table.choice("name", place) for place in offered])
 
 
-def _refuse_postings(reading: Reading) -> None:
-    """Refuse a table with days and amounts, which is a journal or a statement."""
+def _refuse_others(reading: Reading) -> None:
+    """Refuse a table with days and amounts, which is a journal or a statement, and a list of taxes."""
     columns = [reading.seen(place) for place in range(len(reading.table.headings))]
     days = [
         one.heading for one in columns if "date" in fields_of(one.heading, "ledger") and one.most(is_day, 0.5)
@@ -169,6 +169,11 @@ def _refuse_postings(reading: Reading) -> None:
     ]
     if days and amounts:
         reading.problems.ask("no_chart", headings=[days[0], amounts[0]])
+    rates = [one.heading for one in columns if one.is_headed("tax_rate", "rate") and one.share == 1]
+    accounts = [one for one in columns if one.is_headed("account_code", "account", "account_name", "number")]
+    taxes = [one for one in columns if one.is_headed("tax_code") and not one.repeats]
+    if rates and (taxes or not accounts):
+        reading.problems.ask("list_of_rates", headings=rates)
 
 
 def _are_ids(reading: Reading, name: str) -> bool:

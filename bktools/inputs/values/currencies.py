@@ -84,9 +84,9 @@ def read_currency(reading: Reading, figures: Mapping[str, Figures], own: str | N
         units = [unit for unit in cells.unique(source.texts) if (unit or "").strip()]
         codes = {unit: _code(reading, source, unit, result, own, is_only=len(units) == 1) for unit in units}
         result = pc.coalesce(result, cells.each(source.texts, codes.get, schema.TEXT))
-    if len(reading.table.currency) == 1 and result.null_count == len(result):
+    if len(only := terms.currencies_of(reading.table.currency)) == 1 and result.null_count == len(result):
         # The one currency of the rows that are left out, such as the first one of a settlement.
-        result = pc.fill_null(result, reading.table.currency[0])
+        result = pc.fill_null(result, only[0])
     empty = cells.mask(pc.is_null(result))
     # The company's own currency is that of files which name none; a row among others lacks its cell.
     beside = [] if stated else _columns_of_others(reading, own)
@@ -127,7 +127,7 @@ def _stated(reading: Reading, figures: Mapping[str, Figures]) -> Iterator[_State
             is_stated = True
             yield _Stated(reading.heading(name), units)
     if not is_stated and reading.table.currency:
-        yield _everywhere(reading, reading.table.currency, "")
+        yield _everywhere(reading, terms.currencies_of(reading.table.currency), reading.table.currency)
 
 
 def _everywhere(reading: Reading, can_be: Sequence[str], heading: str) -> _Stated:
@@ -257,7 +257,7 @@ def _decide(reading: Reading, own: int, home: str | None) -> None:
     if is_foreign and home and home not in others and same <= {home}:
         place = reading.places.pop("currency")
         reading.places |= {"foreign_amount": own, "foreign_currency": place}
-        reading.table = replace(reading.table, currency=(home,))
+        reading.table = replace(reading.table, currency=home)
     else:
         table, place = reading.table, reading.places["currency"]
         heading, currency = table.headings[own], table.headings[place]

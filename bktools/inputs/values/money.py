@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.frames import schema
-from bktools.inputs import cells, terms
+from bktools.inputs import cells
 from bktools.inputs.assignment import MONEY, ask_amount, ask_column, ask_of_totals, candidates
 from bktools.inputs.columns import most
 from bktools.inputs.question import Choice
@@ -81,9 +81,7 @@ def read_money(reading: Reading, own_currency: str | None) -> dict[str, Decimal]
     fields = find_money(reading)
     if reading.has("currency"):
         named = {text.strip() for text in cells.unique(reading.column("currency")) if text.strip()}
-        codes = terms.currencies_of(named.pop()) if len(named) == 1 else ()
-        if codes != reading.table.currency:
-            reading.table = replace(reading.table, currency=codes)
+        reading.table = replace(reading.table, currency=named.pop() if len(named) == 1 else "")
     if not fields and reading.asked.get("amount") != "":
         return {}
     if not reading.has("side") and fields == ["amount"] and not reading.is_asked("side"):

@@ -1,0 +1,155 @@
+"""The last word: whether a free piece may be an entry's after all.
+
+A piece is free if no proven pair has it, and not all cheapest stories use it. Three steps ask:
+
+    missing      Nothing is missing if a story may use a free piece for it; if one has its name, or on its
+                 account all words of one of its texts, or the sum of entries in a row with it; or if an open
+                 sum near it may hold it.
+    corrections  None is ordered, before somebody has looked, if a free piece on any account has its size, or
+                 all words of one of its texts, within weeks.
+    sending      An entry that was not sent is held back if a free piece on its account has its amount. So it
+                 is by any piece on its account in a ledger of sums, and if its own amount there is not known.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from bktools.ledger.candidates import FreePieces, Group, Piece, PieceId
+from bktools.ledger.case import may_hold
+from bktools.ledger.entry_names import FIELDS, Entry
+from bktools.ledger.entry_rows import sums_in_a_row
+from bktools.ledger.gates import EARLIER, LATEST, UNDER_A_WEEK
+from bktools.ledger.study import Study
+from bktools.ledger.telling import Telling, leave_open
+from bktools.ledger.verdict import BOOKED, Reason, Status
+
+# Statuses that order a correction of the books.
+ORDERS = (Status.MISSING, Status.BOOKED_TWICE, Status.ANOTHER_AMOUNT, Status.ANOTHER_ACCOUNT)
+
+
+class Lookalikes:
+    """The free pieces that may be an entry's after all.
+
+    Parameters
+    ----------
+    study : Study
+        The ledger; its case has the pieces that no proven pair has.
+    explained : collection
+        The pieces that all cheapest stories use.
+    """
+
+    def __init__(self, study: Study, explained: Collection[PieceId]) -> None:
+        entries, status = study.entries, study.draft.status
+        free = [piece for piece in study.case.free.pieces if piece.id not in explained]
+        is_undecided = np.isin(status[entries.e], (-1, Status.OPEN)) & (entries.is_home | ~entries.is_foreign)
+        undecided = study.of(entries.e[is_undecided].tolist())
+        self._case = replace(study.case, free=FreePieces(free, undecided))
+        self._in_a_row = sums_in_a_row(study, undecided, free)
+        self._without_originals = _without_originals(study)
+        self._by_size: dict[int, list[Piece]] = defaultdict(list)
+        for piece in free:
+            for size in {abs(cents) for cents in (piece.gross, *piece.nets.values(), *piece.lines)}:
+                self._by_size[size].append(piece)
+
+    def may_hold(self, x: Entry, group: Group) -> list[Piece]:
+        """Return the pieces that may hold an entry: it is not missing."""
+        free = self._case.free
+        named = [piece for piece in free.naming.get(x.e, ()) if self._case.is_near(group, piece, x)]
+        in_words = [piece for piece in self._with_words(x) if x.account in piece.nets]
+        first, last = (group.due + days for days in self._case.gate)
+        plain = [piece for own in self._without_originals[x.account] for piece in free.on(own, first, last)]
+        plain = [piece for piece in plain if piece.is_kind and not self._case.denies([x], piece.text)]
+        single = Group(group.number, (x,), group.due)
+        return [*self._in_a_row[x.e], *may_hold(self._case, single), *named, *in_words, *plain]
+
+    def similar(self, x: Entry) -> list[Piece]:
+        """Return the pieces with the size or the words of an entry: no correction is ordered."""
+        sizes = {abs(x.cents), abs(x.exported)}
+        of_size = [piece for size in sizes for piece in self._by_size.get(size, ())]
+        pieces = [piece for piece in of_size if abs(piece.day - x.day) <= LATEST]
+        return [*{piece.id: piece for piece in (*pieces, *self._with_words(x))}.values()]
+
+    def may_book(self, x: Entry) -> list[Piece]:
+        """Return the pieces on an entry's account that have its amount."""
+        near, own = self._case.free.on(x.account, x.day - EARLIER, x.day + LATEST), {x.cents, x.exported}
+        return [piece for piece in near if own & {piece.gross, *piece.amounts_on(x.account)}]
+
+    def _with_words(self, x: Entry) -> list[Piece]:
+        """Return the pieces with all words of one of an entry's texts."""
+        texts = filter(None, (x.text([name]) for name in FIELDS))
+        with_text = self._case.free.with_text
+        return [piece for text in texts for piece in with_text(text, x.day - LATEST, x.day + LATEST)]
+
+
+def _without_originals(study: Study) -> dict[int, list[int]]:
+    """Return by account of original amounts the accounts of the same name: their postings may have none."""
+    others = defaultdict(list)
+    sides = (study.entries.take(study.entries.is_original), study.books.lines)
+    ours, theirs = (
+        side.table.select("account", number=pl.Series(side.account)).unique(maintain_order=True)
+        for side in sides
+    )
+    for _, own, other in ours.join(theirs, on="account", suffix="_there").iter_rows():
+        others[own].append(other)
+    return others
+
+
+def decide_missing(study: Study, telling: Telling, foreign: Sequence[Group], free: Lookalikes) -> None:
+    """Give the entries without a status theirs: MISSING, or OPEN.
+
+    `foreign` has the groups with amounts in other currencies: their postings may hold any entry near them.
+    """
+    status = study.draft.status
+    unsolved = [group for group in telling.groups if any(status[x.e] == Status.OPEN for x in group.entries)]
+    undecided = [(x, group) for group in telling.groups for x in group.entries if status[x.e] < 0]
+    days = defaultdict(list)
+    for x, _ in undecided:
+        days[x.account, x.cents].append(x.day)
+    width = max(1, study.case.gate[1] - study.case.gate[0])
+
+    def may_be_in(x: Entry, late: int, off: int | None) -> bool:
+        """Whether an open sum may hold an entry: near it any, up to a week one that has so much more."""
+        has_more = off is None or (off * x.cents > 0 and abs(off) >= abs(x.cents))
+        is_near = abs(late) <= width or (abs(late) <= UNDER_A_WEEK and has_more)
+        return (study.case.is_of_sums and is_near) or (off == x.cents and abs(late) <= LATEST)
+
+    for x, group in undecided:
+        near = free.may_hold(x, group)
+        # Two entries that cancel each other may be in any sum, or in none.
+        is_cancelled = any(abs(day - x.day) <= UNDER_A_WEEK for day in days[x.account, -x.cents])
+        sums = ((one.due - group.due, telling.differences.get(one.number)) for one in (*foreign, *unsolved))
+        if near or is_cancelled or any(may_be_in(x, late, off) for late, off in sums):
+            own = study.group(group.number, [x])
+            leave_open(study, own, [x], Reason.MAY_BE_IN, study.first_rows(near))
+        else:
+            study.draft.decide(x.e, Status.MISSING)
+
+
+def look_first(study: Study, free: Lookalikes) -> None:
+    """Name the postings to look at before a correction is ordered, or an entry is sent."""
+    draft, entries, lines = study.draft, study.entries, study.books.lines
+    is_ordered = draft.has(*ORDERS)[entries.e] & entries.sent
+    for x in study.of(entries.e[is_ordered].tolist()):
+        named = np.array(draft.postings(x.e), np.int64)
+        own = lines.v[np.searchsorted(lines.row, named)]
+        # A correction is of one voucher: another one shows that somebody has corrected it already.
+        others = named[own != own[:1]].tolist() if draft.status[x.e] != Status.BOOKED_TWICE else []
+        similar = study.first_rows(piece for piece in free.similar(x) if piece.v not in own)
+        draft.look_first[x.e] = [*others, *similar]
+    group = draft.posting_group[lines.row]
+    is_of_sent = (group >= 0) & np.isin(group, draft.group[entries.e[entries.sent]])
+    is_home = study.matching.groups.is_home[study.matching.groups.of_entry]
+    at = np.flatnonzero(~draft.has(*BOOKED)[entries.e] & ~entries.sent)
+    for x, is_known in zip(study.of(entries.e[at].tolist()), is_home[at].tolist(), strict=True):
+        rows = study.first_rows(free.may_book(x))
+        if not rows and draft.status[x.e] != Status.MISSING and (study.case.is_of_sums or not is_known):
+            # A credit note may be in a sum of costs.
+            is_near = (lines.account == x.account) & (lines.day >= x.day) & (lines.day <= x.day + LATEST)
+            rows = lines.row[study.books.is_cost & ~is_of_sent & is_near].tolist()
+        draft.look_first[x.e] = rows
