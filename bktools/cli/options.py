@@ -119,11 +119,8 @@ Profile = Annotated[
 class Environment:
     """The options that select an environment."""
 
-    environment: Annotated[
-        str | None,
-        shared("--environment -e NAME", "production, staging, a table of the config file, or a base URL."),
-    ] = None
-    sandbox: Annotated[bool, shared("--sandbox", "Use the embedded sandbox service: no real books.")] = False
+    environment: str | None = option("--environment -e NAME", "A name of the config file, or a base URL.")
+    sandbox: bool = option("--sandbox", "Use the embedded sandbox service: no real books.", False)
 
     @property
     def name(self) -> str | None:
@@ -151,9 +148,7 @@ class Environment:
 class Company(Environment):
     """The options that select the books of a company in an environment."""
 
-    company: Annotated[
-        str | None, shared("--company COMPANY", "UUID or short name; by default the configured company.")
-    ] = None
+    company: str | None = option("--company COMPANY", "UUID or short name; by default the configured one.")
 
 
 @dataclass(frozen=True)
@@ -168,9 +163,7 @@ class Statement:
 class Folder:
     """The options of a folder of CSV files."""
 
-    folder: Annotated[
-        Path | None, shared("--out FOLDER", "Also write the tables as CSV to this folder; see --profile.")
-    ] = None
+    folder: Path | None = option("--out FOLDER", "Also write the tables as CSV here; see --profile.")
     profile: Profile = "excel"
 
 
