@@ -7,7 +7,6 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -157,14 +156,6 @@ class Statement:
 
     by: str = BY
     evidence: str = EVIDENCE
-
-
-@dataclass(frozen=True)
-class Folder:
-    """The options of a folder of CSV files."""
-
-    folder: Path | None = option("--out FOLDER", "Also write the tables as CSV here; see --profile.")
-    profile: Profile = "excel"
 
 
 def with_shared_options(
