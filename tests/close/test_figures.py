@@ -69,7 +69,7 @@ def test_what_is_new_is_in_no_month_before():
         "supplier": ["Fair", "Hotel"],
         "category": ["c2"],
     }
-    assert new["supplier"][0].amounts == {"EUR": Decimal("17500.00")}
+    assert new["supplier"][0].amounts == {"EUR": Decimal(-500)}
     assert Figures(MONTH, "EUR", _table(), _table()).new == {}
 
 
