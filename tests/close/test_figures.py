@@ -69,7 +69,7 @@ def test_what_is_new_is_in_no_month_before():
         "supplier": ["Fair", "Hotel"],
         "category": ["c2"],
     }
-    assert new["supplier"][0].amounts == {"EUR": Decimal("17500.00")}
+    assert new["supplier"][0].amounts == {"EUR": Decimal(-500)}
     assert Figures(MONTH, "EUR", _table(), _table()).new == {}
 
 
@@ -123,7 +123,7 @@ def test_the_page_says_what_of_all_entries_was_not_spent():
         assert sum(sums) == amount
     line = not_spent(words("en"), figures)
     assert line.startswith(f"All entries are what was spent ({figures.spent.entries} entries, EUR ")
-    assert "counted in the month that held them back: 1 entry, EUR 20.00" in line
+    assert "of an earlier month, which counted them or had them in its books: 1 entry, EUR 20.00" in line
     assert not_spent(words("en"), Figures(_table(), "EUR", _table(), _table())) == ""
 
 
