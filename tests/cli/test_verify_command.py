@@ -72,7 +72,7 @@ def result(run, line):
 
 
 def test_what_differs_is_listed(run, sandbox, entries, tmp_path):
-    """Another amount, booked twice and missing are findings with their vouchers; the folder has every table."""
+    """Another amount, booked twice and missing are findings with vouchers; the folder has every table."""
     export(run, sandbox)
     rows = {1: entries[0], 2: entries[1], 3: ("2026-10-03", "35.10", "Ticket 3"), 5: entries[1]}
     write_ledger(tmp_path / "ledger.csv", rows)
