@@ -43,7 +43,7 @@ def assign(reading: Reading) -> None:
 
 
 def _ask_of_value_date(reading: Reading) -> None:
-    """Ask which day counts where only a value date is known, and another column has days, too."""
+    """Ask which day counts where only a value date or a record's is known, and another column has days."""
     if reading.has("date") and not reading.is_asked("date") and reading.kind in ("entries", "ledger"):
         own = reading.places["date"]
         others = [
@@ -51,7 +51,7 @@ def _ask_of_value_date(reading: Reading) -> None:
             for place in candidates(reading, "date")
             if (column := reading.seen(place)).share > 0.9 and not fields_of(column.heading, reading.kind)
         ]
-        if others and reading.seen(own).is_headed("value_date", "valuta", "wert"):
+        if others and reading.seen(own).is_headed("value_date", "valuta", "wert", "audit_date"):
             ask_which(reading, "date", [*others, own])
 
 

@@ -130,7 +130,7 @@ def read_stated(reading: Reading, decimal: str, date_format: str | None) -> dict
     neither = np.logical_and.reduce([own.blank for own in figures.values()])
     reading.refuse(fields[0], neither, "no_amount")
     for name, (_, bad) in values.items():
-        reading.refuse(name, bad, "other_amount", decimal=decimal)
+        reading.refuse(name, bad | figures[name].residues, "other_amount", decimal=decimal)
     return _signed(reading, figures, {name: column for name, (column, _) in values.items()})
 
 
