@@ -122,6 +122,12 @@ def candidates(reading: Reading, name: str, also: Collection[int] = ()) -> list[
     return offered
 
 
+def other_days(reading: Reading) -> list[Choice]:
+    """Return the options for other columns that have a day in each row, unless an option names one."""
+    places = candidates(reading, "date") if not reading.is_asked("date") else []
+    return [reading.table.choice("date", place) for place in places if reading.seen(place).share == 1]
+
+
 def ask_column(reading: Reading, name: str) -> None:
     """Ask for a field that no heading names, with the columns that can be it."""
     ask_for(reading, name, [reading.table.choice(name, place) for place in candidates(reading, name)])

@@ -31,8 +31,7 @@ EACH: Final = "each"
 _OTHER = {".": ",", ",": "."}
 # No amount of money has more decimals: a sum or a share that was computed has, and is rounded.
 _MOST_DECIMALS, _MEANT_DECIMALS = 10, 6
-# Marks between thousands that nobody uses before decimals, spaces of several widths and apostrophes, and marks
-# of direction.
+# Marks between thousands that nobody uses before decimals, such as spaces and apostrophes; and of direction.
 _SPACES = re.compile(r"[\s\u00a0\u202f\u2009'’`\u066c\u200e\u200f\u061c]")
 _DASHES = str.maketrans(
     {**dict.fromkeys("\u2212\u2013\u2014\u2010\u2011\ufe63\uff0d", "-"), "\N{ARABIC DECIMAL SEPARATOR}": "."}
