@@ -97,7 +97,8 @@ def _are_plainly_days(column: Column) -> bool:
 
 def _may_be_code(column: Column) -> bool:
     is_telling = has_digits(column) or not column.repeats
-    is_another = column.says("no_code") or column.most(is_day)
+    is_share = column.has_cents() and not _are_dotted(column)
+    is_another = column.says("no_code") or column.most(is_day) or is_share
     return column.share == 1 and not is_another and is_telling
 
 
@@ -187,7 +188,9 @@ TYPES: Final[Mapping[str, Type]] = {
     "half": _money(0.02),
     "currency": Type(Column.are_currencies, offers=_may_be_currency),
     "side": Type(lambda column: column.most(side_of, 1), offers=_may_be_side),
-    "posting_side": Type(_are_posting_sides, offers=_may_be_side),
+    "posting_side": Type(
+        _are_posting_sides, offers=lambda column: _may_be_side(column) and _are_posting_sides(column)
+    ),
     "account": Type(
         tells=are_account_codes,
         offers=_may_be_account,
