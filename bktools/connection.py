@@ -135,9 +135,8 @@ class Sandbox:
     folder : path, optional
         Folder for its state, its journal and its snapshots. Default: a temporary folder, removed at the end.
     **options
-        Options of the server: `seed`, `companies`, `categories`, `employees`, `latency` (seconds),
-        `requests_per_minute`, `max_limit` (rows a page), `job_seconds`, `faults` (as `bktools guide programs`
-        lists them, such as `["error:status=503"]`).
+        Options of the server: `seed`, `companies`, `categories`, `employees`, `max_limit` (rows a page),
+        `job_seconds`, `faults` (as `bktools guide programs` lists them, such as `["error:status=503"]`).
 
     Attributes
     ----------

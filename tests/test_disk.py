@@ -17,7 +17,6 @@ import bktools
 from bktools import disk
 from bktools.cli import formats
 from bktools.errors import StorageError, UnreachableError
-from bktools.sandbox import Server
 from bktools.service import Service
 
 
@@ -136,7 +135,6 @@ def test_the_advice_fits_the_disk(service: Service, small_disk: Path):
 
     writes = [
         lambda: bktools.to_csv(CHART, small_disk / "chart.csv"),
-        lambda: Server(small_disk / "new").start(),
         load,
     ]
     with contextlib.suppress(OSError):

@@ -67,12 +67,7 @@ COMMANDS: tuple[Callable[..., Exit | None], ...] = (
 GROUPS = (accounts, export, journal, periods, sandbox)
 
 
-class Language(StrEnum):
-    """The languages of results and reports."""
-
-    EN = "en"
-    DE = "de"
-
+Language = StrEnum("Language", ["EN", "DE"])
 
 FLAGS = ("--verbose", "--quiet")
 WITH_VALUE = ("--log-level", "--language")
@@ -133,6 +128,16 @@ def _version(is_given: bool) -> None:
         raise typer.Exit
 
 
+def _read_in(language: Language | None) -> Language | None:
+    """Make a language, or the configured one, that of the process."""
+    if language is not None:
+        os.environ[LANGUAGE_VARIABLE] = language
+    # Commands that need no service work without settings, too.
+    with suppress(ConfigurationError):
+        reader.language = configured_language()
+    return language
+
+
 @app.callback()
 def every_command(
     context: typer.Context,
@@ -145,8 +150,11 @@ def every_command(
     ),
     quiet: bool = option("--quiet", "Print results, warnings and errors only: no notes and bars.", False),
     log_level: LogLevel | None = option("--log-level", "Log steps and retries of this level and worse."),
-    language: Language | None = option(
-        "--language CODE", "Language of results and reports, en or de; by default the configured one."
+    language: Language | None = option(  # noqa: ARG001 - its callback sets it, before an error of the parser
+        "--language CODE",
+        "Language of results and reports, en or de; by default the configured one.",
+        callback=_read_in,
+        is_eager=True,
     ),
 ) -> None:
     """From your spend tool (the service) to the ERP: load, reconcile, export once, close a month, verify.
@@ -156,8 +164,3 @@ def every_command(
     Try it without a service: bktools month-end --sandbox. Read more: bktools guide
     """
     context.with_resource(logged(log_level, quiet=quiet))
-    if language is not None:
-        os.environ[LANGUAGE_VARIABLE] = language
-    # Commands that need no service work without settings, too.
-    with suppress(ConfigurationError):
-        reader.language = configured_language()

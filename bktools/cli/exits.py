@@ -78,12 +78,6 @@ BY_ERROR: tuple[tuple[type[BaseException], Exit, str], ...] = (
 LONG_STORIES = (errors.ConfigurationError, errors.JournalError)
 # Attributes of errors that are no fields for programs. The body of an answer is for people.
 NO_DATA = ("body", "headers", "__notes__")
-# The sentences about a command that the parser refused, by the class of its error.
-OF_THE_PARSER = {
-    "NoSuchOption": "unknown_option",
-    "MissingParameter": "missing_parameter",
-    "BadParameter": "bad_parameter",
-}
 
 
 def exit_of(error: BaseException) -> Exit:
@@ -143,8 +137,9 @@ def _of_the_parser(error: Any) -> str:
         parameter, name = getattr(error, "param", None), getattr(error, "option_name", None)
         if parameter is not None:
             name = parameter.metavar if parameter.param_type_name == "argument" else parameter.opts[0]
-        code = OF_THE_PARSER.get(type(error).__name__, "usage")
-        message = texts(f"usage.{code}", name=name, message=error.message.rstrip("."))
+        key = f"usage.{type(error).__name__}"
+        facts = {"name": name, "message": error.message.rstrip(".")}
+        message = texts(key if texts.has(key) else "usage.other", **facts)
     return texts(
         "usage.see_help", message=message, command=error.ctx.command_path if error.ctx else "bktools"
     )

@@ -7,7 +7,6 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -85,7 +84,7 @@ def _check_profile(value: str) -> None:
 APPLY = option("--apply", "Write to the service (default: dry run).", False)
 MAX_ENTRIES = option("--max-entries COUNT", "The most entries of one export job.", 500, min=1)
 WAIT = option("--wait SECONDS", "Longest wait for a company's job before its next one.", 300.0, min=0)
-FIRST_EXPORT = option("--first-export", "Nobody exported this company before; needs --by.", False)
+FIRST_EXPORT = option("--first-export", "Confirm that nobody exported it before; needs --by.", False)
 NEW_CHART = option("--new-chart", "Create accounts even if the chart looks like another company's.", False)
 BY = option("--by NAME", "Your name; kept permanently.", REQUIRED)
 EVIDENCE = option("--evidence TEXT", "What you checked and found; kept permanently.", REQUIRED)
@@ -119,11 +118,8 @@ Profile = Annotated[
 class Environment:
     """The options that select an environment."""
 
-    environment: Annotated[
-        str | None,
-        shared("--environment -e NAME", "production, staging, a table of the config file, or a base URL."),
-    ] = None
-    sandbox: Annotated[bool, shared("--sandbox", "Use the embedded sandbox service: no real books.")] = False
+    environment: str | None = option("--environment -e NAME", "A name of the config file, or a base URL.")
+    sandbox: bool = option("--sandbox", "Use the embedded sandbox service: no real books.", False)
 
     @property
     def name(self) -> str | None:
@@ -136,7 +132,7 @@ class Environment:
         """Return the settings that are selected, without a connection."""
         from bktools.settings import load_settings
 
-        return load_settings(self.name)
+        return load_settings(self.name, company=getattr(self, "company", None))
 
     @contextmanager
     def connected(self) -> Iterator[Service]:
@@ -151,15 +147,7 @@ class Environment:
 class Company(Environment):
     """The options that select the books of a company in an environment."""
 
-    company: Annotated[
-        str | None, shared("--company COMPANY", "UUID or short name; by default the configured company.")
-    ] = None
-
-    def settings(self) -> Settings:
-        """Return the settings that are selected, without a connection."""
-        from bktools.settings import load_settings
-
-        return load_settings(self.name, company=self.company)
+    company: str | None = option("--company COMPANY", "UUID or short name; by default the configured one.")
 
 
 @dataclass(frozen=True)
@@ -168,16 +156,6 @@ class Statement:
 
     by: str = BY
     evidence: str = EVIDENCE
-
-
-@dataclass(frozen=True)
-class Folder:
-    """The options of a folder of CSV files."""
-
-    folder: Annotated[
-        Path | None, shared("--out FOLDER", "Also write the tables as CSV to this folder; see --profile.")
-    ] = None
-    profile: Profile = "excel"
 
 
 def with_shared_options(

@@ -28,7 +28,11 @@ def spend(
     by: list[str] | None = options.KEYS,
     period: str | None = options.PERIOD,
     rates: Path | None = options.RATES,
-    shares: bool = option("--shares", "Add the share of each row, within the first of several keys.", False),
+    shares: bool = option(
+        "--shares",
+        "Add the share of each row, within the first of several keys; with --rates, of all currencies.",
+        False,
+    ),
     largest_first: bool = options.LARGEST_FIRST,
 ) -> None:
     """Add up entries by category, supplier, month and others.

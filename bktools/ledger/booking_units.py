@@ -37,8 +37,8 @@ class BookingUnit:
 
     @property
     def level(self) -> int:
-        """How fine the unit is, 0 for the finest; days of a calendar and working days are equally fine."""
-        return LEVELS.index("day" if self.name in DAYS else self.name)
+        """How fine the unit is, 0 for the finest; a receipt of several lines is as fine as an entry."""
+        return LEVELS.index(EQUALLY_FINE.get(self.name, self.name))
 
     @property
     def clock(self) -> str:
@@ -61,10 +61,11 @@ SUMS = {
     "month": ("month_end",),
 }
 DAYS = ("work_day", "open_day")
-LEVELS = ("entry", "receipt", *(name for name in SUMS if name not in DAYS))
+EQUALLY_FINE = {"receipt": "entry", **dict.fromkeys(DAYS, "day")}
+LEVELS = ("entry", *(name for name in SUMS if name not in DAYS))
 UNITS = (
-    BookingUnit("entry", ("e",), OWN),
     BookingUnit("receipt", ("id",), VOUCHER),
+    BookingUnit("entry", ("e",), OWN),
     *(
         BookingUnit(name, by if part == VOUCHER else (*by, "account"), part)
         for name, by in SUMS.items()

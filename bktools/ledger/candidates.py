@@ -119,6 +119,11 @@ class Group:
         """Its entries and its receipts of several lines, each of which may have a story of its own."""
         return [*((x,) for x in self.entries), *self.receipts]
 
+    @property
+    def repeated(self) -> list[tuple[Entry, ...]]:
+        """What of it may be there twice: a part, or all of it."""
+        return [*dict.fromkeys([*self.parts, self.entries])]
+
     @functools.cached_property
     def amounts(self) -> frozenset[int]:
         """The sizes of its sum, its entries and its receipts."""

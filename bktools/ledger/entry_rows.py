@@ -27,10 +27,9 @@ def sums_in_a_row(study: Study, entries: Sequence[Entry], pieces: Sequence[Piece
     """Return by entry the pieces that are the sum of entries in a row with it."""
     on: dict[tuple[int | None, int], list[Piece]] = defaultdict(list)
     for piece in pieces:
-        on[None, piece.gross].append(piece)
-        for account, net in piece.nets.items():
-            for cents in {net, piece.gross}:
-                on[account, cents].append(piece)
+        nets = ((account, cents) for account, net in piece.nets.items() for cents in (net, piece.gross))
+        for key in {(None, piece.gross), *nets}:
+            on[key].append(piece)
     sums: dict[int, list[Piece]] = defaultdict(list)
     rows: list[tuple[int | None, list[Entry]]] = [(None, sorted(entries, key=_day_of))]
     for of, row in [*rows, *_rows(study, entries)]:
@@ -38,7 +37,8 @@ def sums_in_a_row(study: Study, entries: Sequence[Entry], pieces: Sequence[Piece
             total = 0
             for last in range(first, min(len(row), first + LONGEST_ROW)):
                 total += row[last].cents
-                for piece in on.get((of, total), ()):
+                # Entries that cancel each other are in no posting of their own.
+                for piece in on.get((of, total), ()) if total else ():
                     if row[first].day - LATEST <= piece.day <= row[last].day + LATEST:
                         for x in row[first : last + 1]:
                             sums[x.e].append(piece)

@@ -20,13 +20,11 @@ from bktools.ledger.findings import day_of
 from bktools.ledger.inputs import Inputs, options_of, read
 from bktools.ledger.model import verdict_of
 from bktools.ledger.two_tables import entries_of, postings_of
-from bktools.ledger.verdict import BOOKED, Reason, Status, Verdict
+from bktools.ledger.verdict import BOOKED, THERE, Reason, Status, Verdict
 
 # How a posting is named, by the first of these that the ledger has.
 NAMES = ("voucher_id", "document_number", "line")
 # Units whose group an entry that was not sent has not yet: its posting may follow until the month is over.
-# Statuses of entries that are in the books before they are sent.
-IN_THE_BOOKS = (*BOOKED, Status.REVERSED, Status.ANOTHER_ACCOUNT)
 OF_BATCHES = ("batch", "batch_week", "batch_supplier", "batch_employee")
 
 
@@ -108,8 +106,8 @@ def holdings(entries: Any, ledger: Any, *, exported: Any = None, currency: str |
 
 def _looked_at(e: int, verdict: Verdict) -> Sequence[int]:
     """Return the rows of the postings that hold an entry, or that may: no entry that was sent has them."""
-    if Status(int(verdict.status[e])) in IN_THE_BOOKS:
-        return verdict.postings(e)
+    if verdict.status[e] in THERE or verdict.reasons.get(e) == Reason.SEVERAL_STORIES:
+        return verdict.postings(e) or verdict.look_first.get(e, ())
     return verdict.look_first.get(e, ())
 
 

@@ -143,9 +143,8 @@ def reopened(study: Study, pieces: Sequence[Piece]) -> Matching:
                     free[account, size].append(piece)
     sizes = np.unique(np.array([size for _, size in free], np.int64))
     of_entry, groups = matching.groups.of_entry, set()
-    # A receipt of several lines is taken back, or repeated, as a whole.
-    totals, has_several = study.receipts
-    for amounts in (entries.cents, totals) if has_several else (entries.cents,):
+    # A receipt of several lines, and a sum, are taken back or repeated as a whole.
+    for amounts in (entries.cents, study.receipts, matching.groups.total[of_entry]):
         beside = np.flatnonzero(matching.has_pair & (places(np.abs(amounts), sizes) >= 0))
         own = study.of(entries.e[beside].tolist())
         rows = zip(of_entry[beside].tolist(), amounts[beside].tolist(), own, strict=True)

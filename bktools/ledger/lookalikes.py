@@ -13,6 +13,7 @@ A piece is free if no proven pair has it, and not all cheapest stories use it. T
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -50,7 +51,7 @@ class Lookalikes:
         is_undecided = np.isin(status[entries.e], (-1, Status.OPEN)) & (entries.is_home | ~entries.is_foreign)
         undecided = study.of(entries.e[is_undecided].tolist())
         self._case = replace(study.case, free=FreePieces(free, undecided))
-        self._in_a_row = sums_in_a_row(study, undecided, free)
+        self._study, self._undecided, self._free = study, undecided, free
         self._without_originals = _without_originals(study)
         self._by_size: dict[int, list[Piece]] = defaultdict(list)
         for piece in free:
@@ -76,9 +77,18 @@ class Lookalikes:
         return [*{piece.id: piece for piece in (*pieces, *self._with_words(x))}.values()]
 
     def may_book(self, x: Entry) -> list[Piece]:
-        """Return the pieces on an entry's account that have its amount."""
+        """Return the pieces that hold back an entry: of its amount, with a number of its own, or a sum."""
         near, own = self._case.free.on(x.account, x.day - EARLIER, x.day + LATEST), {x.cents, x.exported}
-        return [piece for piece in near if own & {piece.gross, *piece.amounts_on(x.account)}]
+        of_amount = [piece for piece in near if own & {piece.gross, *piece.amounts_on(x.account)}]
+        naming = self._case.free.naming.get(x.e, ())
+        named = [piece for piece in naming if x.is_named_alone_in(piece.text) and piece.gross * x.cents >= 0]
+        # An equal amount on another account is no sum.
+        sums = [piece for piece in self._in_a_row[x.e] if own.isdisjoint({piece.gross, *piece.nets.values()})]
+        return [*of_amount, *named, *sums]
+
+    @functools.cached_property
+    def _in_a_row(self) -> dict[int, list[Piece]]:
+        return sums_in_a_row(self._study, self._undecided, self._free)
 
     def _with_words(self, x: Entry) -> list[Piece]:
         """Return the pieces with all words of one of an entry's texts."""

@@ -138,7 +138,7 @@ class _Telling:
             return
         if self.is_sum and len(self.pieces) > 1:
             yield from self._taken_back()
-        single = [*self._on_another_account(), *self._left_out_or_twice()]
+        single = [*self._on_another_account(), *self._left_out(), *self._twice()]
         yield from single
         if self.off == 0:
             if self.is_sum and len(self.pieces) == 1 and self.case.is_on_time(self.group, self.pieces[0]):
@@ -178,31 +178,32 @@ class _Telling:
                 if self.case.agree(self.entries, self.pieces, {x.e: account}):
                     yield self.story(1, self.booked | {x.e: Status.ANOTHER_ACCOUNT})
 
-    def _left_out_or_twice(self) -> Iterator[Story]:
+    def _left_out(self) -> Iterator[Story]:
         case, pieces = self.case, self.pieces
-        for part in self.group.parts:
-            cents = sum(x.cents for x in part)
-            if self.off == -cents:
-                others = [x for x in self.entries if x not in part]
-                if case.agree(others, pieces) if others else _is_nothing(pieces):
-                    is_back = any(own == part for own, _ in self._reversals())
-                    own = Status.REVERSED if is_back else case.without_voucher(self.group)
-                    if not is_back and any(self._takes_back(part, piece) for piece in pieces):
-                        own = Status.OPEN  # what takes back comes after
-                    yield self.story(int(part[0].sent or is_back), self.booked | {x.e: own for x in part})
-            elif self.off == cents:
-                again = [*self.entries, *(replace(x, e=-1) for x in part)]
-                is_told = self.is_sum or len(pieces) > 1 or (case.is_of_sums and pieces[0].is_kind)
-                is_told = is_told or part[0].is_named_in(pieces[0].text)
-                # The second one is in the one sum, or stands alone.
-                is_told &= len(pieces) == 1 or any(piece.gross == cents for piece in pieces)
-                if is_told and case.agree(again, pieces):
-                    # A second posting may come after the gate. A week later it is as likely of others.
-                    first = min(pieces, key=lambda piece: piece.day)
-                    second = [piece for piece in self.late if piece.gross == cents and piece is not first]
-                    lateness = sum(map(self._lateness, second))
-                    own = Status.OPEN if self._is_of_others(part) else Status.BOOKED_TWICE
-                    yield self.story(1 - lateness + self.far, self.booked | {x.e: own for x in part})
+        for part in (part for part in self.group.parts if self.off == -sum(x.cents for x in part)):
+            others = [x for x in self.entries if x not in part]
+            if case.agree(others, pieces) if others else _is_nothing(pieces):
+                is_back = any(own == part for own, _ in self._reversals())
+                own = Status.REVERSED if is_back else case.without_voucher(self.group)
+                if not is_back and any(self._takes_back(part, piece) for piece in pieces):
+                    own = Status.OPEN  # what takes back comes after
+                yield self.story(int(part[0].sent or is_back), self.booked | {x.e: own for x in part})
+
+    def _twice(self) -> Iterator[Story]:
+        case, pieces, cents = self.case, self.pieces, self.off
+        for part in (part for part in self.group.repeated if cents == sum(x.cents for x in part)):
+            again = [*self.entries, *(replace(x, e=-1) for x in part)]
+            is_told = self.is_sum or len(pieces) > 1 or (case.is_of_sums and pieces[0].is_kind)
+            is_told = is_told or part[0].is_named_in(pieces[0].text)
+            # The second one is in the one sum, or stands alone.
+            is_told &= len(pieces) == 1 or any(piece.gross == cents for piece in pieces)
+            if is_told and case.agree(again, pieces):
+                # A second posting may come after the gate. A week later it is as likely of others.
+                first = min(pieces, key=lambda piece: piece.day)
+                second = [piece for piece in self.late if piece.gross == cents and piece is not first]
+                lateness = sum(map(self._lateness, second))
+                own = Status.OPEN if self._is_of_others(part) else Status.BOOKED_TWICE
+                yield self.story(1 - lateness + self.far, self.booked | {x.e: own for x in part})
 
     def _is_of_others(self, part: Sequence[Entry]) -> bool:
         """Whether one of two equal pieces has a word that neither its entry nor another piece has."""
@@ -227,7 +228,11 @@ class _Telling:
             return  # twice its amount is no slip of the pen
         if not self.is_sum and is_own and piece.gross * group.total > 0:
             # A net may be right: an account may have several rates of tax; an original amount may have none.
-            may_be_right = x.is_original or piece.gross in {net_of(x.exported, rate) for rate in case.taxes}
+            may_be_right = x.is_original or piece.gross in {
+                net_of(x.exported, rate) for rate in (0, *case.taxes)
+            }
+            # A tax is rounded by line, or by voucher.
+            may_be_right |= abs(self.off) == 1
             # A line may be the entry's, with a fee or another entry's line beside it.
             may_be_right |= x.cents in piece.lines or not piece.nets.keys() & case.used <= group.accounts
             yield self.story(1, {x.e: Status.OPEN if may_be_right else Status.ANOTHER_AMOUNT}, off=self.off)

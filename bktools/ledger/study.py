@@ -129,11 +129,11 @@ class Study:
         self.of(self.entries.e[wanted].tolist())
 
     @functools.cached_property
-    def receipts(self) -> tuple[Numbers, bool]:
-        """Of each entry: the sum of its receipt, and whether any receipt has several lines."""
+    def receipts(self) -> Numbers:
+        """Of each entry: the sum of its receipt."""
         entries = self.entries
         receipt, first = number(entries.id if (entries.id >= 0).all() else entries.e)
-        return sums(receipt, len(first), entries.cents)[receipt], len(first) < len(entries)
+        return sums(receipt, len(first), entries.cents)[receipt]
 
     def is_single(self, x: Entry) -> bool:
         """Whether no other entry has an entry's amount on its account."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial, reduce
 
@@ -32,17 +31,15 @@ OnRequest = Callable[[str, str, int | None, float], None]
 ROUTE_UNKNOWN = "Route not found"
 SERVER_FAILURE = "Something went wrong. Please contact the administrator if the problem persists."
 
-_MINUTE = 60.0
 _NOT_FOUND = 404
 
 
 def build_app(state: State, base_url: str, balance_url: str, on_request: OnRequest) -> ASGIApp:
     """Return the application: the main host and the balance host, told apart by their ports."""
-    count = _rate_limit(state.requests_per_minute)
 
     def host(audience: str, *others: Route) -> Starlette:
         routes = [
-            Route(endpoint.path, _answer_to(endpoint, audience, state, count), methods=[endpoint.method])
+            Route(endpoint.path, _answer_to(endpoint, audience, state), methods=[endpoint.method])
             for endpoint in ENDPOINTS
             if endpoint.on_balance_host is (audience == BALANCE_AUDIENCE)
         ]
@@ -60,21 +57,18 @@ def build_app(state: State, base_url: str, balance_url: str, on_request: OnReque
     return _hosts({_port(base_url): main, _port(balance_url): host(BALANCE_AUDIENCE)}, on_request)
 
 
-def _answer_to(
-    endpoint: Endpoint, audience: str, state: State, count: Callable[[], None]
-) -> Callable[[Request], Awaitable[Response]]:
+def _answer_to(endpoint: Endpoint, audience: str, state: State) -> Callable[[Request], Awaitable[Response]]:
     operation = SERVED[endpoint.operation]
 
     async def answer(request: Request) -> Response:
         faults = await state.faults.hitting(endpoint.operation, request)
-        await asyncio.sleep(state.latency + sum(fault.seconds for fault in faults if fault.kind == "latency"))
+        await asyncio.sleep(sum(fault.seconds for fault in faults if fault.kind == "latency"))
         instead = [substitute for fault in faults if (substitute := _answer_instead(fault, audience))]
         try:
             if instead:
                 # Read the request first: a client whose write fails would not see the fault.
                 await body_of(request)
                 return instead[0]
-            count()
             api_key = state.store.settings["api_key"] if endpoint.takes_api_key else None
             caller = authenticate(request.headers.get("authorization"), audience, api_key, state.store.caller)
             caller.require(operation.scope)
@@ -96,19 +90,6 @@ def _answer_instead(fault: Fault, audience: str) -> Response | None:
             return LostResponse()
         case _:
             return None
-
-
-def _rate_limit(per_minute: int | None) -> Callable[[], None]:
-    """Return a function that counts a request, or refuses it with the time of the next one."""
-    times: deque[float] = deque(maxlen=per_minute or 0)
-
-    def count() -> None:
-        now = time.monotonic()
-        if per_minute is not None and len(times) == per_minute and times[0] > now - _MINUTE:
-            raise rate_limited(times[0] + _MINUTE - now)
-        times.append(now)
-
-    return count
 
 
 def _hosts(apps: Mapping[int, ASGIApp], on_request: OnRequest) -> ASGIApp:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import socket
 import threading
 import time
@@ -20,7 +19,7 @@ import uvicorn
 from bktools.errors import StorageError
 from bktools.sandbox.app import OnRequest, build_app
 from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller
-from bktools.sandbox.faults import Fault, Faults, check_seconds, check_whole
+from bktools.sandbox.faults import Fault, Faults
 from bktools.sandbox.jobs import job_at
 from bktools.sandbox.store import State, Store, new_id
 from bktools.sandbox.world import World
@@ -62,10 +61,6 @@ class Server:
         The same seed gives the same new world.
     companies, categories, employees : int
         Size of a new world: companies in all, categories and employees of the first; others have a quarter.
-    latency : float
-        Delay of every answer in seconds.
-    requests_per_minute : int, optional
-        Further requests are answered 429; no limit by default.
     max_limit : int
         Most rows of a page; a request for more silently gets this many.
     job_seconds : float
@@ -114,31 +109,17 @@ class Server:
         companies: int = 3,
         categories: int = 240,
         employees: int = 27,
-        latency: float = 0.0,
-        requests_per_minute: int | None = None,
         max_limit: int = 100,
         job_seconds: float = 1.0,
         faults: Iterable[Fault | str] = (),
         on_request: OnRequest | None = None,
     ) -> None:
-        for name, value, smallest, largest in (
-            ("port", port, 0, 65535),
-            ("seed", seed, -math.inf, math.inf),
-            ("companies", companies, 1, math.inf),
-            ("categories", categories, 0, math.inf),
-            ("employees", employees, 0, math.inf),
-            ("max_limit", max_limit, 1, math.inf),
-            ("requests_per_minute", 1 if requests_per_minute is None else requests_per_minute, 1, math.inf),
-        ):
-            check_whole(name, value, smallest, largest)
-        check_seconds("latency", latency)
-        check_seconds("job_seconds", job_seconds)
         self.file = Path(folder) / DATABASE
         self._world = World(seed, companies, categories, employees)
         self._port = port
         self._on_request = on_request or (lambda *_: None)
         self._faults = Faults(faults)
-        self._conduct = (max_limit, job_seconds, latency, requests_per_minute)
+        self._conduct = (max_limit, job_seconds)
         self._uvicorn: _WebServer | None = None
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None

@@ -343,8 +343,6 @@ class State:
     faults: Faults
     max_limit: int
     job_seconds: float
-    latency: float
-    requests_per_minute: int | None
 
 
 def _unusable(file: Path, error: Exception) -> StorageError:

@@ -97,7 +97,8 @@ def spend(
         `share` is a percentage with two decimals within the first key where there are several, such
         as within each month: the amount divided by the sum of all its rows of the currency that have the sign
         of their total. A row of the other sign (such as a credit among expenses) has none, nor has any row
-        where the total is zero; such shares add up to 100, apart from rounding.
+        where the total is zero; such shares add up to 100, apart from rounding. With rates it is the share of
+        `home_amount` among the rows of all currencies.
 
         A `copy`, a line with the ID, day and amount of an earlier one, is left out, as a close does not send
         it. `frame.attrs["bktools"]["questionable"]` has number and amounts of the copies, and of the entries
@@ -335,12 +336,14 @@ def _ranks(column: pa.ChunkedArray) -> dict[str | None, int]:
 def _in_order(sums: pl.DataFrame, grouped: Grouped, *, is_largest_first: bool) -> pl.DataFrame:
     """Return sums with their shares, the largest currency first, then by keys or by size.
 
-    The largest currency has most entries.
+    The largest currency has most entries. With rates a share is one of all currencies.
     """
-    firsts = grouped.first if len(grouped.keys) > len(grouped.first) else ()
-    is_of_sign = c.amount.sign() * c.amount.sum().over("currency", *firsts).sign() > 0
-    whole = pl.when(is_of_sign).then(c.amount).sum().over("currency", *firsts)
-    share = (100 * c.amount.cast(pl.Float64) / whole.cast(pl.Float64)).round(2)
+    amount = c(HOME) if HOME in sums.columns else c.amount
+    within = [pl.lit("all") if HOME in sums.columns else c.currency]
+    within += [c(name) for name in grouped.first if len(grouped.keys) > len(grouped.first)]
+    is_of_sign = amount.sign() * amount.sum().over(within).sign() > 0
+    whole = pl.when(is_of_sign).then(amount).sum().over(within)
+    share = (100 * amount.cast(pl.Float64) / whole.cast(pl.Float64)).round(2)
     size = pl.when(c.amount.sum().over("currency") < 0).then(c.amount).otherwise(-c.amount)
     order = [-c.entries.sum().over("currency").cast(pl.Int64), c.currency.is_null(), c.currency]
     order += [size.is_null(), size] if is_largest_first else []

@@ -49,11 +49,15 @@ class Shown:
     whole: str = ""
     titles: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def headings(self) -> list[str]:
+        """The headings of the columns."""
+        return [self.titles.get(name, name) for name in self.columns]
+
     def __repr__(self) -> str:
         texts = words()
         rows = _texts(self.table.slice(0, self.count), self.columns, texts)
-        headings = [self.titles.get(name, name) for name in self.columns]
-        head, *cells = ([views.short(text) for text in line] for line in (headings, *rows))
+        head, *cells = ([views.short(text) for text in line] for line in (self.headings, *rows))
         numbers = {place for place, name in enumerate(self.columns) if _is_number(self.table, name)}
         # A value without spaces is a word, a code or an ID to copy: it is shown whole or not at all.
         unbroken = {place for place, own in enumerate(zip(*cells, strict=True)) if " " not in "".join(own)}
@@ -77,17 +81,17 @@ class Shown:
             else AS_TEXT
             for name, letters in zip(self.columns, longest, strict=True)
         ]
-        table = views.table(self.columns, rows, total=len(rows), shown=len(rows), looks=looks)
+        table = views.table(self.headings, rows, total=len(rows), shown=len(rows), looks=looks)
         return (views.heading(self.title) if self.title else "") + table + views.note(self._more(self.count))
 
     def _grid(self) -> Any:
         columns = [
             {
-                "label": name,
+                "label": heading,
                 "kind": "number" if _is_number(self.table, name) else "date" if name == "date" else "text",
                 "point": NUMBER_STYLES[words().language].point,
             }
-            for name in self.columns
+            for name, heading in zip(self.columns, self.headings, strict=True)
         ]
         # Days in the order of their text: the grid sorts and filters them.
         texts = _texts(self.table, self.columns, words(), days=words("en"))
@@ -120,21 +124,23 @@ def _is_number(table: pa.Table, name: str) -> bool:
 
 
 def in_a_pipe(table: pa.Table) -> list[list[str]]:
-    """Return rows as text in the reader's language for a program: numbers without groups of thousands."""
+    """Return rows as text in the reader's language for a program: no groups of thousands, one minus sign."""
     texts = words()
     plainly = str.maketrans({NUMBER_STYLES[texts.language].thousands: "", MINUS: "-"})
     names = table.column_names
     numbers = [_is_number(table, name) for name in names]
     return [
         [
-            text.translate(plainly) if is_number else visible_line(" ".join(text.split()))
+            text.translate(plainly) if is_number else visible_line(" ".join(text.split())).replace(MINUS, "-")
             for text, is_number in zip(row, numbers, strict=True)
         ]
         for row in _texts(table, names, texts)
     ]
 
 
-def show(frame: Any, rows: int = SHOWN_ROWS, *, title: str = "") -> Shown:
+def show(
+    frame: Any, rows: int = SHOWN_ROWS, *, title: str = "", titles: Mapping[str, str] | None = None
+) -> Shown:
     """Show a frame as a person reads it; in a notebook it can be sorted and searched.
 
     Parameters
@@ -145,6 +151,9 @@ def show(frame: Any, rows: int = SHOWN_ROWS, *, title: str = "") -> Shown:
         Largest number of rows to show at once, 1 or more.
     title : str
         A heading.
+    titles : mapping of str, optional
+        Headings in place of names of columns, such as {"this": "October", "that": "September"}. A column that
+        is renamed in the frame is money no longer: what is money is known by its name.
 
     Returns
     -------
@@ -194,6 +203,7 @@ def show(frame: Any, rows: int = SHOWN_ROWS, *, title: str = "") -> Shown:
         count=count,
         total=len(whole) if is_table else whole.count_rows(),
         title=" · ".join(filter(None, [checked_text("title", title), where])),
+        titles=titles or {},
     )
 
 

@@ -133,9 +133,6 @@ DONE = {
     "and only where this is wanted": Promise(
         "reconcile --sandbox", Exit.DONE, "93 rows of chart_of_accounts"
     ),
-    "a dry run writes nothing to the service": Promise(
-        "month-end --sandbox --fail-on held", Exit.FINDINGS, "Nothing was written to the service"
-    ),
     "a plan says how the file was read, and what comes next": Promise(
         "export compose --sandbox --out a.plan",
         Exit.DONE,
@@ -232,7 +229,9 @@ DONE = {
         "^$",
         "die Umgebung 'nowhere' hat keine base_url: ",
     ),
-    "German settings": Promise("config --sandbox --language de", Exit.DONE, "^Einstellungen\n"),
+    "German settings": Promise(
+        "config --sandbox --language de", Exit.DONE, "^Einstellungen\n(.|\n)*  token +[(]nicht gesetzt[)]"
+    ),
     "a page of the guide": Promise("guide files", Exit.DONE, "^ +\\S.*\n\n"),
     "a word of the guide": Promise("guide 'exchange rate'", Exit.DONE, "glossary\texchange rate"),
     "a word that no page of the guide has": Promise(
@@ -356,8 +355,6 @@ def test_a_full_disk_leaves_nothing_behind(run, small_disk):
     done = run(f"{line} --out {small_disk / 'close'}")
     assert (done.returncode, "No space left" in done.stderr) == (Exit.STORAGE, True)
     assert list(small_disk.iterdir()) == []
-    assert run(line).returncode == Exit.DONE
-    assert "exported" in Path("month-end-2026-10/entries.csv").read_text(encoding="utf-8-sig")
 
 
 def test_a_snapshot_that_answers_is_named(typed, tmp_path):

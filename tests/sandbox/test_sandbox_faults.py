@@ -112,27 +112,6 @@ def test_faults_as_text(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"faults": ["storm"]}, "fault must be one of latency, rate_limited"),
-        ({"seed": "1"}, "seed must be a whole number, got '1'"),
-        ({"categories": True}, "categories must be a whole number"),
-        ({"employees": -1}, "employees must be at least 0"),
-        ({"latency": "fast"}, "latency must be a number of seconds"),
-        ({"latency": float("nan")}, "latency must be a number of seconds"),
-        ({"requests_per_minute": 0}, "requests_per_minute must be at least 1"),
-        ({"port": 65536}, "port must be at most 65,535"),
-    ],
-)
-def test_options_of_a_wrong_type(options, said, tmp_path):
-    """An option of a wrong type or value is refused in one line before anything is made."""
-    with pytest.raises(ArgumentError, match=said) as caught:
-        Server(tmp_path / "none", **options)
-    assert "\n" not in str(caught.value)
-    assert not (tmp_path / "none").exists()
-
-
-@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("storm", "must be one of latency, rate_limited"),

@@ -66,6 +66,19 @@ def test_amounts_in_the_own_currency():
     assert "home_amount" not in spend(ENTRIES, by=[])
 
 
+def test_shares_with_rates_are_of_all_currencies():
+    """Within each month, a share is that of the converted amounts of all currencies, by pandas."""
+    for by, within in ((["supplier"], []), (["month", "supplier"], ["month"])):
+        sums = spend(NAMED, by, rates=RATES, shares=True)
+        groups = [*within] or pd.Series(0, index=sums.index)
+        whole = sums.groupby(groups)["home_amount"].transform("sum")
+        has_share = sums["home_amount"] * whole > 0
+        same = sums["home_amount"].where(has_share)
+        expected = same / same.groupby([sums[name] for name in within] or groups).transform("sum") * 100
+        assert sums["share"].round(2).equals(expected.round(2))
+        assert len({*sums.loc[has_share, "currency"]}) > 1
+
+
 # Suppliers, and what a budget plans for them; with a currency, in that one.
 NAMED = ENTRIES.assign(supplier=["Bahn", "Hotel", "Hotel", "Bahn", "Hotel", "Bahn"])
 BY_MONTH = {"USD": [("2026-07-01", "0.9"), ("2026-10-01", "0.8")], "JPY": [("2026-01-01", "0.006")]}

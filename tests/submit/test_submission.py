@@ -63,7 +63,6 @@ def test_each_batch_has_its_own_row_and_is_sent_once(sandbox, service):
     assert later.not_ready["reason"].to_list() == ["exported"] * 7
 
 
-@BOTH
 def test_a_lost_answer_blocks_the_company_until_it_is_settled(sandbox, service, entries):
     """UNKNOWN says which batch and how to settle it; settled by a person, the rest goes on."""
     sandbox.server.inject(Fault("drop", "create_export_job", times=1))

@@ -128,7 +128,7 @@ def what_people_filled_in(book: Path, categories: pd.DataFrame, known: pd.DataFr
 
 def own_sandbox(folder: Path) -> int:
     """Run against a sandbox of its own."""
-    with bktools.Sandbox(folder, seed=2, latency=0.01, requests_per_minute=None) as service:
+    with bktools.Sandbox(folder, seed=2, job_seconds=0.01) as service:
         page = service.search_categories(str(service.settings.company), limit=5)
         names: list[str] = [category.name for category in page.data]
         mails: set[str] = set()

@@ -15,7 +15,9 @@ import pytest
 from bktools import show, spend
 from bktools.errors import ArgumentError
 from bktools.visible import width
+from bktools.widgets.show import in_a_pipe
 from bktools.wording import reader
+from bktools.wording.numbers import MINUS
 
 EVIL = "<script>alert('x')</script> & \x1b[31m\u202ered"
 ID = "c01e13ec-a01a-4e84-a1e0-d06c7ae97acb"
@@ -148,6 +150,31 @@ def test_a_grid_has_all_rows_a_title_and_the_order_of_the_frame():
     assert {column["point"] for column in german.columns} == {","}
     assert repr(shown).split("\n")[0] == "October 2026, Muster GmbH"
     assert "<b>October 2026, Muster GmbH</b>" in shown._repr_html_()
+
+
+def test_titles_keep_what_a_column_is():
+    """A heading of one's own leaves money with its decimals, on a terminal, in a page and in a grid."""
+    frame = pd.DataFrame({"supplier": ["Bahn"], "currency": "EUR", "this": [1200.5], "that": [80.0]})
+    shown = show(frame, titles={"this": "October", "that": "September"})
+    head, row = repr(shown).split("\n")
+    assert head.split() == ["supplier", "currency", "October", "September"]
+    assert row.split() == ["Bahn", "EUR", "1,200.50", "80.00"]
+    head = _Cells(shown._repr_html_()).rows[0]
+    assert [text for text, _ in head] == ["supplier", "currency", "October", "September"]
+    grid = shown._grid()
+    assert [column["label"] for column in grid.columns] == ["supplier", "currency", "October", "September"]
+    assert grid.rows == [["Bahn", "EUR", "1,200.50", "80.00"]]
+
+
+def test_a_pipe_has_one_minus_sign_and_no_groups():
+    """Numbers, and texts that name amounts, have the sign that a program reads; a text keeps its letters."""
+    table = pa.table(
+        {"amount": [Decimal("-1202.30")], "drivers": [f"Bahn {MINUS}1.202,30"], "code": ["1.000"]}
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BKTOOLS_LANGUAGE", "de")
+        patch.setattr(reader, "language", None)
+        assert in_a_pipe(table) == [["-1202,30", "Bahn -1.202,30", "1.000"]]
 
 
 @pytest.mark.parametrize(("wrong", "rows"), [([1], 20), (FRAME, 0), (FRAME, 1.5), (FRAME, True)])
