@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.close.changes import as_entries, large_changes, months_between
-from bktools.close.figures import GROUPS, spent_rows, spent_table
+from bktools.close.figures import GROUPS, booked_before, spent_rows, spent_table
 from bktools.close.record import PeriodRecord, record_in, verified_months
 from bktools.close.recurring import recurring
 from bktools.close.request import CloseRequest
@@ -41,6 +41,8 @@ from bktools.wording import Words
 # Of what was spent in the month in the company's own currency: a smaller change is in the CSV file alone.
 LISTED_SHARE = 0.01
 
+c = pl.col
+
 
 def months_before(
     request: CloseRequest,
@@ -53,23 +55,26 @@ def months_before(
     """Return the last month before this one that exported anything, and tables of the months before.
 
     The tables are last (entries of the last month, with their fates), earlier (entries of all months before),
-    counted_before (the IDs of entries that they held back), expected (what comes every month and is missing),
-    verified (the last verification of each month), and where there is a last month, changes since then: the
-    large ones, and all_changes. `record` and `of_month` are the record and the entries of this month; the
-    last month has rates of its own, or those of this one.
+    counted_before (the IDs of entries that they held back or had in their books), expected (what comes every
+    month and is missing), verified (the last verification of each month), and where there is a last month,
+    changes since then: the large ones, and all_changes. `record` and `of_month` are the record and entries of
+    this month; the last month has rates of its own, or those of this one.
     """
     entries = as_entries(sent)
     held = as_entries(held_back(journal, request.company, sent))
     exported = _before(entries.filter(pc.equal(entries["state"], "ACCEPTED")), request.period)
     earlier = pa.concat_tables([part.select(GROUPS) for part in (exported, _before(held, request.period))])
-    is_counted = pc.less(held["first_held_in"], request.period)
+    counted = [
+        pl.DataFrame(held).filter(c.first_held_in < request.period),
+        pl.DataFrame(of_month).filter(booked_before(request.period)),
+    ]
     last = str(pc.max(exported["sent_in"]).as_py() or "")
     rates = request.rates
     if rates and last and (kept := kept_rates(request.service.settings, request.company, last)):
         rates = kept.into(rates.own)
     tables = {
         "earlier": earlier,
-        "counted_before": held.filter(is_counted).select(["id"]),
+        "counted_before": to_arrow(pl.concat([rows.select("id") for rows in counted])),
         "last": with_home_amounts(spent_table(last, entries, held), rates),
         "expected": recurring(
             of_month, entries, held, request.period, last, request.begun_at.astimezone().date()

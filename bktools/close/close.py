@@ -109,7 +109,7 @@ class Close:
         ones) and all_changes, where there is an earlier close, budget (the large differences) and all_budget,
         where it was given, expected: what comes every month and is missing, verified: the last verification
         of each month, last: the entries of the last month that was closed, earlier: those of all months
-        before, and counted_before: those that they held back.
+        before, and counted_before: those that they held back or had in their books.
     folder, earlier_folder : Path, optional
         Folder of its files, and the one to which an earlier close was moved.
     html : str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.close.entries import OF_REASON
-from bktools.findings.check import EXPORTED, FATES, HELD, IN_BOOKS, IN_DOUBT, LEFT_OUT, READY
+from bktools.findings.check import BEFORE, EXPORTED, FATES, HELD, IN_BOOKS, IN_DOUBT, LEFT_OUT, READY
 from bktools.frames.arrow import to_arrow
 from bktools.frames.schema import BOOKED, TEXT
 from bktools.frames.sums import (
@@ -69,7 +69,8 @@ def spent_table(month: str, sent: pa.Table, held: pa.Table) -> pa.Table:
     """Return the entries of an earlier month with their fates, as its closes left them.
 
     `sent` and `held` are the company's entries that were sent, and that closes did not send. An entry is of
-    the month of the close that met it first, so that no two months count it.
+    the month of the close that met it first, so that no two months count it; one that was in the books
+    already is of the month of its date.
     """
     columns = ("id", "split_line", "date", "currency", "amount")
     of_company, all_held = pl.DataFrame(sent), pl.DataFrame(held)
@@ -81,7 +82,14 @@ def spent_table(month: str, sent: pa.Table, held: pa.Table) -> pa.Table:
         of_month.select(*columns, fate=pl.when(is_sent).then(pl.lit(EXPORTED)).otherwise(pl.lit(IN_DOUBT))),
         unsent.select(*columns, fate=pl.when(is_booked).then(pl.lit(IN_BOOKS)).otherwise(pl.lit(HELD))),
     ]
-    return to_arrow(pl.concat(parts, how="vertical_relaxed"))
+    rows = pl.concat(parts, how="vertical_relaxed")
+    return to_arrow(rows.filter(~booked_before(month)))
+
+
+def booked_before(month: str) -> pl.Expr:
+    """Return which entries are in the books, and dated before a month: they are spending of their own one."""
+    is_earlier = c.date.cast(pl.String) < month
+    return ((c.fate == IN_BOOKS) & is_earlier).fill_null(value=False)
 
 
 def spent_rows(entries: pa.Table, counted_before: pa.ChunkedArray) -> tuple[pa.Table, pa.Table]:
@@ -96,7 +104,7 @@ class Figures:
 
     `own` is the company's own currency, `last` the `spent_table` of the last month that was closed, `earlier`
     the `GROUPS` of the entries that all months before exported or held back, and `counted_before` the IDs of
-    the entries that they held back.
+    the entries that they held back or had in their books.
     """
 
     def __init__(
@@ -139,8 +147,15 @@ class Figures:
 
     @cached_property
     def counted_earlier(self) -> Sum:
-        """The entries of this close that an earlier month held back, and counted as spent."""
+        """The entries of this close that an earlier month held back and counted, or had in its books."""
         return self._whole({}, self._spent[1])
+
+    @property
+    def not_spent(self) -> tuple[Sum, ...]:
+        """The entries of this close that were not spent in the month: with `spent` they are all entries."""
+        parts = [part for part in sorted(self.by("fate"), key=_place) if part["fate"] in (BEFORE, LEFT_OUT)]
+        earlier = self.counted_earlier
+        return (*parts, *([replace(earlier, keys={"fate": "counted_earlier"})] if earlier.entries else []))
 
     @cached_property
     def against(self) -> tuple[MonthChange, ...]:
@@ -233,7 +248,7 @@ class Figures:
 
     def _new(self, key: str, name: str) -> list[Sum]:
         """Return the sums of the values of a column that no month before has; an empty one is not new."""
-        rows = pl.DataFrame(self._entries).drop_nulls(key)
+        rows = pl.DataFrame(self._spent[0]).drop_nulls(key)
         rows = to_arrow(rows.join(pl.DataFrame(self._earlier), on=key, how="anti", maintain_order="left"))
         sums = sums_of(rows, *dict.fromkeys((key, name)), own=self._own)
         return [

@@ -48,12 +48,16 @@ class Judged:
     @functools.cached_property
     def month(self) -> pl.Series:
         """The number of each entry's month: that of its close, else of its date; null where none is known."""
-        of_day = _numbers_of_months(self.entries["day"])
         if self.entries.is_empty() or not has_values(self.inputs.entries, "period"):
-            return of_day
+            return self.month_of_day
         periods = pl.Series(pl.from_arrow(self.inputs.entries.column("period"))).cast(pl.String)
         numbers = {text: month_number(text) for text in periods.drop_nulls().unique().to_list()}
-        return periods.replace_strict(numbers, return_dtype=pl.Int64).fill_null(of_day)
+        return periods.replace_strict(numbers, return_dtype=pl.Int64).fill_null(self.month_of_day)
+
+    @property
+    def month_of_day(self) -> pl.Series:
+        """The number of the month of each entry's date; null where it has none."""
+        return _numbers_of_months(self.entries["day"])
 
     @functools.cached_property
     def is_shown(self) -> Flags:

@@ -151,29 +151,35 @@ def _unchecked(judged: Judged, words: Words) -> list[str]:
 
 # ---- control totals
 
-BY = ["account", "month"]
+BY, OF_GROUP = ["account", "month"], ["group", "account"]
 SUMS = ("exported", "foreign", "ledger", "on_other_accounts", "not_from_export")
 
 
 def _totals(judged: Judged) -> pd.DataFrame:
     """Return the sums of both sides by account and month, in the ledger's currency.
 
-    What a voucher has of a group stands in the month of the group, whenever it was booked.
+    The postings of an account and a month are those that the accounting system adds up. An entry stands in
+    the month of its posting, or of its date where it has none.
     """
-    entries = _entries_with_months(judged)
-    postings = _postings_with_months(judged, entries)
+    postings = _postings_with_months(judged)
+    entries = _entries_with_months(judged, postings)
     ours = entries.group_by(BY, maintain_order=True).agg(
         entries=pl.col("is_compared").sum(),
         not_compared=(~pl.col("is_compared")).sum(),
         exported=pl.col("cents").filter(pl.col("is_compared") & pl.col("is_home")).sum(),
+        is_shown=pl.col("is_shown").any(),
     )
     theirs = postings.group_by(BY, maintain_order=True).agg(
         postings=pl.len(),
         ledger=pl.sum("cents"),
         not_from_export=pl.col("cents").filter("is_other").sum(),
         on_other_accounts=pl.col("beside").sum(),
+        is_compared=(~pl.col("is_other")).any(),
     )
-    both = ours.join(theirs, on=BY, how="left", nulls_equal=True)
+    both = ours.join(theirs, on=BY, how="full", nulls_equal=True, coalesce=True)
+    # A second posting of an entry may be alone in its month; other accounts have none of the entries.
+    is_own = pl.col("is_compared") & pl.col("account").is_in(ours["account"].implode(), nulls_equal=True)
+    both = both.filter(pl.col("entries").is_not_null() | is_own).drop("is_compared")
     both = both.join(_of_groups(entries, postings), on=BY, how="left", nulls_equal=True)
     both = both.with_columns(pl.col(pl.Int64, pl.UInt32).exclude("month").fill_null(0).cast(pl.Int64))
     both = both.with_columns(on_other_accounts=pl.col("on_other_accounts") + pl.col("tax"))
@@ -181,7 +187,7 @@ def _totals(judged: Judged) -> pd.DataFrame:
     both = both.with_columns(difference=difference - pl.col("exported") - pl.col("foreign"))
     if judged.months is not None:
         first, last = map(month_number, judged.months)
-        both = both.filter(pl.col("month").is_between(first, last))
+        both = both.filter(pl.col("month").is_between(first, last) | pl.col("is_shown"))
     both = both.sort("account", "month", nulls_last=False)
     names = _account_names(judged)
     table = {
@@ -197,35 +203,39 @@ def _totals(judged: Judged) -> pd.DataFrame:
     return to_pandas(pa.table(table))
 
 
-def _entries_with_months(judged: Judged) -> pl.DataFrame:
-    """Return the entries with their months, those of a group with the month of the group."""
-    frame = judged.entries.select("account", "cents").with_columns(
-        month=judged.month,
-        group=pl.Series(judged.verdict.group),
-        is_home=judged.is_home,
-        is_compared=pl.Series(judged.verdict.status != Status.NOT_COMPARABLE),
-    )
-    of_group = pl.when(pl.col("group") >= 0).then(pl.col("month").min().over("group"))
-    return frame.with_columns(month=pl.coalesce(of_group, "month"))
-
-
-def _postings_with_months(judged: Judged, entries: pl.DataFrame) -> pl.DataFrame:
-    """Return the postings with the month of their entries, else with their own one."""
+def _postings_with_months(judged: Judged) -> pl.DataFrame:
+    """Return the postings with their months: which are of no entry, and what is booked beside them."""
     verdict, is_held = judged.verdict, judged.is_looked_at.copy()
     # Of postings that may hold an open entry, only those count whose sum is compared with its group's.
     for group in verdict.open_groups:
         if group.booked is None:
             is_held[[*group.postings]] = False
-    first = first_rows(verdict.group, verdict.groups)[verdict.posting_group]
-    for entry, rows in verdict.evidence.items():
-        own = [row for row in rows if verdict.posting_group[row] < 0]
-        first[own] = entry
     return judged.postings.select("account").with_columns(
-        month=values_at(entries["month"], first).fill_null(judged.posting_month),
+        month=judged.posting_month,
         cents=pl.Series(np.where(judged.is_in_home_currency, judged.cents, 0)),
         group=pl.Series(verdict.posting_group),
         is_other=pl.Series((verdict.posting_group < 0) & ~is_held),
         beside=pl.Series(np.where(is_held, judged.verdict.gross - judged.cents, 0)),
+    )
+
+
+def _entries_with_months(judged: Judged, postings: pl.DataFrame) -> pl.DataFrame:
+    """Return the entries, each with the month of its posting, or of the sum that it is compared with."""
+    first = judged.posting.copy()
+    for group in judged.verdict.open_groups:
+        if group.booked is not None and group.postings:
+            first[[*group.entries]] = group.postings[0]
+    frame = judged.entries.select("account", "cents").with_columns(
+        first_month=values_at(judged.posting_month, first).fill_null(judged.month_of_day),
+        group=pl.Series(judged.verdict.group),
+        is_home=judged.is_home,
+        is_compared=pl.Series(judged.verdict.status != Status.NOT_COMPARABLE),
+        is_shown=pl.Series(judged.is_shown),
+    )
+    # What was moved from another account is on its own one since then.
+    of_group = postings.filter(pl.col("group") >= 0).group_by(OF_GROUP).agg(pl.col("month").min())
+    return frame.join(of_group, on=OF_GROUP, how="left", maintain_order="left").with_columns(
+        month=pl.coalesce("month", "first_month")
     )
 
 
@@ -235,8 +245,8 @@ def _of_groups(entries: pl.DataFrame, postings: pl.DataFrame) -> pl.DataFrame:
     ours = own.group_by("group", *BY).agg(
         home=pl.col("cents").filter("is_home").sum(), is_home=pl.col("is_home").all()
     )
-    theirs = postings.filter(pl.col("group") >= 0).group_by("group", *BY).agg(booked=pl.sum("cents"))
-    both = ours.join(theirs, on=["group", *BY], how="left", nulls_equal=True)
+    theirs = postings.filter(pl.col("group") >= 0).group_by(OF_GROUP).agg(booked=pl.sum("cents"))
+    both = ours.join(theirs, on=OF_GROUP, how="left", nulls_equal=True)
     left = pl.col("home") - pl.col("booked").fill_null(0)
     return both.group_by(BY).agg(
         tax=left.filter("is_home").sum(), foreign=(-left).filter(~pl.col("is_home")).sum()

@@ -1,27 +1,21 @@
-"""Benchmarks of reconciling: bktools, what an analyst writes in pandas, and datacompy on Polars, in turn.
+"""Benchmarks of reconciling: bktools, a merge in pandas, and what an analyst writes with it, in turn.
 
-Run: python tests/benchmarks/run.py reconcile [--tiny] [--without-peers].
+Run: python tests/benchmarks/run.py reconcile [--tiny].
 """
 
 from __future__ import annotations
 
-import json
-import subprocess
-import tempfile
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from rows import Row, in_turn, in_words, measured, python_with, ratios, versions_in
+from rows import Row, in_turn, in_words, measured, ratios
 
 from bktools.reconcile import reconcile_accounts
 
-HERE = Path(__file__).parent
 LIBRARIES = ("pandas", "polars", "pyarrow")
 SMALL = "half of it runs 85 queries of Polars, a quarter builds them, a tenth reads the three frames"
 PROFILE = "the merge alone finds nothing; what an analyst writes to find differences takes longer"
-PEERS = ("datacompy", "polars", "pyarrow", "pandas")
 KEY = ["company_id", "external_id"]
 FIELDS = ["name", "code", "tax_code_external_id", "archived"]
 COMPANY = "123e4567-e89b-42d3-a456-426614174000"
@@ -98,18 +92,8 @@ def in_one_form(found: pd.DataFrame) -> list[tuple[str, str, str, str]]:
 SIZES = {1_000_000: 4, 100_000: 2}
 
 
-def by_datacompy(folder: Path, expected: int) -> tuple[float, float]:
-    """Compare by datacompy in its own environment; return its figures if it finds as many differences."""
-    command = [python_with(*PEERS), str(HERE / "reconcile_by_datacompy.py"), str(folder)]
-    said = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    if said["rows"] != expected:
-        raise RuntimeError(f"datacompy finds {said['rows']} differences and pandas {expected}")
-    wall, processor = said["figures"]
-    return wall, processor
-
-
-def measure_size(accounts: int, goal: float, rounds: int, *, peers: bool) -> list[Row]:
-    """Return the rows of a size."""
+def measure_size(accounts: int, goal: float, rounds: int) -> Row:
+    """Return the row of a size."""
     frames = world(accounts, 0)
     ours, theirs = in_one_form(by_bktools(**frames)), in_one_form(by_pandas(**frames))
     if ours != theirs:
@@ -119,30 +103,17 @@ def measure_size(accounts: int, goal: float, rounds: int, *, peers: bool) -> lis
         "pandas": partial(measured, partial(by_pandas, **frames)),
         "bktools": partial(measured, partial(by_bktools, **frames)),
     }
-    with tempfile.TemporaryDirectory() as folder:
-        if peers:
-            for noun in ("chart", "accounts"):
-                frames[noun].to_parquet(Path(folder) / f"{noun}.parquet")
-            ways["datacompy"] = partial(by_datacompy, Path(folder), len(theirs))
-        figures = in_turn(ways, rounds)
-    goals = {"pandas merge": (goal, f"{in_words(figures)}; {PROFILE}")}
-    if peers:
-        goals["datacompy"] = (1, versions_in(python_with(*PEERS), "datacompy", "polars"))
-    rows = []
-    for peer, (least, note) in goals.items():
-        wall, used = ratios(figures, peer)
-        work = f"reconcile {accounts:,} by {accounts:,} accounts"
-        told = f"by processor time {used:.2f}; {note}"
-        rows.append(Row(work, f"÷ {peer}, times faster", wall, least, at_most=False, note=told))
-    return rows
+    figures = in_turn(ways, rounds)
+    wall, used = ratios(figures, "pandas merge")
+    note = f"by processor time {used:.2f}; {in_words(figures)}; {PROFILE}"
+    work = f"reconcile {accounts:,} by {accounts:,} accounts"
+    return Row(work, "÷ pandas merge, times faster", wall, goal, at_most=False, note=note)
 
 
 def measure(*, tiny: bool, peers: bool) -> list[Row]:
     """Return the rows of the table."""
     sizes, few, rounds = ({1_000: 2}, (100, 30), 1) if tiny else (SIZES, (1_000, 300), 5)
-    rows: list[Row] = []
-    for accounts, goal in sizes.items():
-        rows += measure_size(accounts, goal, rounds, peers=peers and not rows)
+    rows = [measure_size(accounts, goal, rounds) for accounts, goal in sizes.items()]
     small = partial(measured, partial(by_bktools, **world(*few)))
     small()
     wall, used = (seconds * 1000 for seconds in in_turn({"": small}, rounds * 3)[""])

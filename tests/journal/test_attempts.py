@@ -105,6 +105,16 @@ LATE = {
     "accepted by hand": ("accepted", "ACCEPTED"),
     "accepted by hand with another job": ("ACCEPTED", "ACCEPTED"),
     "in another batch": ("RELEASED", "RELEASED"),
+    "beside another in doubt": ("accepted", "RELEASED"),
+}
+# The batch, its entries and its state that came after the release.
+SINCE = {
+    "planned again": ("a", (0, 1), "PLANNED"),
+    "planned in another batch": ("b", (0,), "PLANNED"),
+    "begun again": ("a", (0, 1), "SENDING"),
+    "accepted again": ("a", (0, 1), "ACCEPTED"),
+    "in another batch": ("b", (0,), "ACCEPTED"),
+    "beside another in doubt": ("b", (5,), "UNKNOWN"),
 }
 JOBS = [answer("ACCEPTED", "job-1"), BatchOutcome("UNKNOWN", "job_failed", {"reason": "failed"}, "job-1")]
 
@@ -122,17 +132,9 @@ def test_the_job_of_an_earlier_attempt_is_never_lost(opened, today, became, kind
         resolve(opened, "a", "ACCEPTED", **LOOKED, job_id=job)
     elif became != "in doubt":
         resolve(opened, "a", "RELEASED", **LOOKED)
-    match became:
-        case "planned again":
-            send(opened, batch("a", 0, 1), "PLANNED")
-        case "begun again":
-            begun(opened, batch("a", 0, 1))
-        case "accepted again":
-            send(opened, batch("a", 0, 1), job_id="job-2")
-        case "in another batch":
-            send(opened, batch("b", 0), job_id="job-2")
-        case "planned in another batch":
-            send(opened, batch("b", 0), "PLANNED")
+    if became in SINCE:
+        name, numbers, new_state = SINCE[became]
+        send(opened, batch(name, *numbers), new_state, job_id="job-2")
     after, is_shown = LATE[became][kind].upper(), LATE[became][kind].isupper()
     for _ in range(2):
         recorded = record_outcome(opened, attempt, JOBS[kind])

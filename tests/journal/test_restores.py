@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 from backends import DATABASE
-from batches import ADDRESS, COMPANY, ENTRIES, LOOKED, OTHER_COMPANY, batch, send, state
+from batches import ADDRESS, COMPANY, ENTRIES, LOOKED, OTHER_COMPANY, batch, claimed, send, state
 from test_right_journal import code_of, file_of, used
 
 from bktools.errors import ArgumentError, JournalError, StorageError
+from bktools.journal.attempts import record_intent
 from bktools.journal.claims import LookedUp
 from bktools.journal.restores import restore
 from bktools.journal.right_journal import needs_ledger_since, problems
@@ -32,7 +33,8 @@ def restored(machine, keep, today):
     today("2026-11-20T10:00")
     for name in ("second", "third"):
         open_for_writing(machine(name)).close()
-    used(machine("first"), "a")
+    with open_for_writing(used(machine("first"), "a")) as journal:
+        claimed(journal, batch("waiting", 6, date="2026-11-02"))
     put_back = keep()
     with open_for_writing(machine("second")) as journal:
         send(journal, batch("lost", 1, 2, date="2026-11-02"))
@@ -95,6 +97,9 @@ def test_a_restored_company_sends_what_a_later_ledger_shows_not_to_be_booked(res
     restore(restored("second"), None, **LOOKED)
     again = batch("again", 1, 2, date="2026-11-02")
     with open_for_writing(restored("first")) as journal:
+        with pytest.raises(JournalError) as caught:
+            record_intent(journal, "waiting")
+        assert caught.value.code == "needs_ledger_after_restore"
         record_not_booked(journal, COMPANY, [ENTRIES[2]], **LOOKED)
         refused(journal, batch("two", 2, date="2026-11-02"), batch("three", 3, company=OTHER_COMPANY))
         shown = LookedUp("2026-11-20", "ledger", frozenset({ENTRIES[1], ENTRIES[2]}))

@@ -180,6 +180,14 @@ def test_a_copied_home_is_asked_about_once(settings, monkeypatch):
         assert code_of(settings) == code
 
 
+def test_a_memory_does_not_go_back(tmp_path):
+    """Of two processes that end in another order, the newer event is remembered."""
+    about = {"journal": "j", "restore": "", "location": "here", "at": "2026-11-20"}
+    for event in (5, 3):
+        memory.see(tmp_path, sent_for=None, event=event, digest=f"{event}", **about)
+    assert (read_memory(tmp_path).event, read_memory(tmp_path).digest) == (5, "5")
+
+
 @pytest.mark.skipif(disk.ON_WINDOWS, reason="Windows has no such permissions")
 @pytest.mark.parametrize("kind", ["data", "sent_log"])
 def test_a_folder_that_others_may_write_is_refused(settings, kind):

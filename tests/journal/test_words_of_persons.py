@@ -157,7 +157,6 @@ def test_a_placeholder_is_no_word_of_a_person(opened, argument):
     assert (state(opened, "a"), opened.last_event()) == ("UNKNOWN", before)
 
 
-@BOTH
 def test_a_verification_is_kept_and_shown(journal, service):
     """Who verified the month against which ledger, with what result; the newest is shown, all are kept."""
     ledger = {"name": "ledger.csv", "sha256": "0" * 64, "begins": "2026-10-01", "ends": "2026-11-15"}
@@ -217,7 +216,6 @@ def test_what_waits_or_was_sent_here_is_no_export_elsewhere(journal, today):
         claimed(journal, batch("c", 3))
 
 
-@BOTH
 def test_the_word_that_an_entry_is_not_booked_is_kept(journal):
     """By entry, with the name and the evidence of the newest word; a word about no entry is none."""
     record_not_booked(journal, COMPANY, ENTRIES[:2], by="Ada", evidence="voucher V2 is another dinner")

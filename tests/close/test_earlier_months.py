@@ -1,0 +1,85 @@
+"""Entries that are in the books since an earlier month, given again: they are no spending of this close."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import bktools
+from bktools.close.close import Close
+from bktools.journal.statements import record_exported_elsewhere
+from bktools.journal.writing import open_for_writing
+from bktools.reports.folder import tables_of
+
+SUPPLIER = "Miete Altbau GmbH"
+SUMMER = pd.to_datetime(["2026-06-01", "2026-07-01", "2026-08-03", "2026-09-01"])
+# A rent of each month, which another system exported: October's, too.
+ELSEWHERE = [*SUMMER, pd.Timestamp("2026-10-01")]
+
+
+def _history(sample: pd.DataFrame) -> pd.DataFrame:
+    rows = sample[sample["currency"] == "EUR"].dropna(subset="category_id").iloc[[0] * len(ELSEWHERE)].copy()
+    return rows.assign(
+        id=[str(uuid.UUID(int=number, version=4)) for number in range(1, len(rows) + 1)],
+        date=ELSEWHERE,
+        amount=pd.Series([9000.0] * len(rows), rows.index).astype(sample["amount"].dtype),
+        supplier=SUPPLIER,
+    )
+
+
+@pytest.fixture(scope="module")
+def october(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Close]:
+    """October's close by the entries alone, and with the entries that were exported elsewhere; November's."""
+    root = tmp_path_factory.mktemp("earlier")
+    with bktools.Sandbox(root / "sandbox", job_seconds=0) as service:
+        company = service.settings.company
+        chart = bktools.read_chart_of_accounts(samples[0], company=company)
+        sample = bktools.read_entries(samples[1])
+        history = _history(sample)
+        known = history[["id", "date", "amount", "currency", "supplier"]].rename(columns={"id": "entry_id"})
+        with open_for_writing(service.settings) as journal:
+            record_exported_elsewhere(
+                journal,
+                company,
+                [{name: str(value) for name, value in row.items()} for row in known.to_dict("records")],
+                by="Ada",
+                evidence="list of the old system",
+            )
+        both = pd.concat([sample, history], ignore_index=True)
+        both.attrs = sample.attrs
+        budget = pd.DataFrame({"account_code": ["4930"], "amount": [100.0], "currency": ["EUR"]})
+        options = {"by": "Ada", "service": service, "folder": False, "budget": budget}
+        alone = bktools.close_month(chart, sample, month="2026-10", **options)
+        with_history = bktools.close_month(chart, both, month="2026-10", apply=True, **options)
+        november = sample.iloc[:0]
+        november.attrs = sample.attrs
+        after = bktools.close_month(chart, november, month="2026-11", **options)
+    return {"alone": alone, "with history": with_history, "november": after}
+
+
+def test_they_are_in_no_figure_of_what_was_spent(october: dict[str, Close]):
+    """Spent, budget, drivers and the largest entries are those without them; the rent of October counts."""
+    alone, close = october["alone"], october["with history"]
+    assert sum(close.entries["id"].isin(_ids(close, SUMMER))) == len(SUMMER)
+    rent = 9000
+    spent = close.figures.spent.amounts
+    assert {**alone.figures.spent.amounts, "EUR": alone.figures.spent.amounts["EUR"] + rent} == spent
+    assert close.figures.counted_earlier.amounts == {"EUR": rent * len(SUMMER)}
+    assert (close.figures.largest["supplier"].to_pylist()).count(SUPPLIER) == 1
+    total = {row["currency"]: row["spent"] for row in close.tables["budget_total"].to_pylist()}
+    assert total["EUR"] == spent["EUR"]
+    drivers = "; ".join(filter(None, tables_of(close)["budget.csv"]["drivers"].to_pylist()))
+    assert drivers.count(SUPPLIER) == 1
+
+
+def test_the_month_after_is_not_compared_with_them(october: dict[str, Close]):
+    """November stands beside what October spent."""
+    before = {change.currency: change.before for change in october["november"].figures.against}
+    assert before["EUR"] == october["with history"].figures.spent.amounts["EUR"]
+
+
+def _ids(close: Close, days: pd.DatetimeIndex) -> pd.Series:
+    return close.entries.loc[(close.entries["supplier"] == SUPPLIER) & close.entries["date"].isin(days), "id"]
