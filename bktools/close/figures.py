@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.close.entries import OF_REASON
-from bktools.findings.check import EXPORTED, FATES, HELD, IN_BOOKS, IN_DOUBT, LEFT_OUT, READY
+from bktools.findings.check import BEFORE, EXPORTED, FATES, HELD, IN_BOOKS, IN_DOUBT, LEFT_OUT, READY
 from bktools.frames.arrow import to_arrow
 from bktools.frames.schema import BOOKED, TEXT
 from bktools.frames.sums import (
@@ -149,6 +149,13 @@ class Figures:
     def counted_earlier(self) -> Sum:
         """The entries of this close that an earlier month held back and counted, or had in its books."""
         return self._whole({}, self._spent[1])
+
+    @property
+    def not_spent(self) -> tuple[Sum, ...]:
+        """The entries of this close that were not spent in the month: with `spent` they are all entries."""
+        parts = [part for part in sorted(self.by("fate"), key=_place) if part["fate"] in (BEFORE, LEFT_OUT)]
+        earlier = self.counted_earlier
+        return (*parts, *([replace(earlier, keys={"fate": "counted_earlier"})] if earlier.entries else []))
 
     @cached_property
     def against(self) -> tuple[MonthChange, ...]:

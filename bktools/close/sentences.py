@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from bktools.close.actions import ENTRY, EXPORT_JOB, IDS, Action, Thing
-from bktools.close.figures import NO_REASON
+from bktools.close.figures import NO_REASON, Figures
 from bktools.contract.rules import UUID_PATTERN
 from bktools.frames.sums import NOTHING, Sum, Valued, by_currency
 from bktools.visible import visible_line
@@ -81,6 +81,13 @@ def label_of(words: Words, line: Sum) -> str:
         if line["reason"] == NO_REASON
         else words.name("entry", line["reason"])
     )
+
+
+def not_spent(words: Words, figures: Figures) -> str:
+    """Return what of all entries is not in what was spent, "" where all of it is."""
+    parts = [f"{words.name('fate', part['fate'])}: {valued(words, part)}" for part in figures.not_spent]
+    facts = {"parts": "; ".join(parts), "spent": valued(words, figures.spent)}
+    return words("report.not_spent", **facts) if parts else ""
 
 
 def actions_table(words: Words, actions: Iterable[Action]) -> pa.Table:

@@ -160,6 +160,7 @@ def _pages(language: str) -> Environment:
             ("label", sentences.label_of),
             ("step", sentences.step_of),
             ("valued", sentences.valued),
+            ("not_spent", sentences.not_spent),
             ("thing_name", sentences.name_of),
             ("detail", sentences.detail_of),
         )

@@ -13,7 +13,7 @@ import bktools
 from bktools.close.actions import CHANGED, actions_of
 from bktools.close.entries import COLUMNS
 from bktools.close.figures import LARGEST, LARGEST_OF_OTHERS, Figures, spent_table
-from bktools.close.sentences import name_of, step_of
+from bktools.close.sentences import name_of, not_spent, step_of
 from bktools.frames.sums import Money, change_of
 from bktools.wording import words
 
@@ -108,6 +108,23 @@ def test_months_are_compared_by_what_was_spent():
     assert (figures.spent.amounts, figures.counted_earlier.amounts) == (spent.to_dict(), {"EUR": 20})
     fates = [part for part in figures.by("fate") if part["fate"] in SPENT]
     assert sum(part.amounts["EUR"] for part in fates if "EUR" in part.amounts) == spent["EUR"] + 20
+
+
+def test_the_page_says_what_of_all_entries_was_not_spent():
+    """What was spent, and each part that was not, are all entries: their number, and each currency."""
+    figures = Figures(OCTOBER, "EUR", _table(), _table(), pa.chunked_array([["7"]], pa.large_string()))
+    parts = {part["fate"]: part for part in figures.not_spent}
+    frame = OCTOBER.to_pandas()
+    apart = frame[~frame["fate"].isin(SPENT)].groupby("fate")["id"].count().to_dict()
+    assert {fate: part.entries for fate, part in parts.items()} == apart | {"counted_earlier": 1}
+    whole = frame.groupby("currency")["amount"].sum()
+    for currency, amount in whole.items():
+        sums = [part.amounts.get(currency, 0) for part in (figures.spent, *parts.values())]
+        assert sum(sums) == amount
+    line = not_spent(words("en"), figures)
+    assert line.startswith(f"All entries are what was spent ({figures.spent.entries} entries, EUR ")
+    assert "of an earlier month, which counted them or had them in its books: 1 entry, EUR 20.00" in line
+    assert not_spent(words("en"), Figures(_table(), "EUR", _table(), _table())) == ""
 
 
 def test_an_entry_is_spent_in_the_month_that_met_it_first():

@@ -15,7 +15,6 @@ from november import AGAIN, BOOKED, CHANGED, November, closes_of_november
 from page import Page
 from python_calamine import CalamineWorkbook
 
-from bktools.cli.month_end import _figures
 from bktools.close.actions import IDS
 from bktools.close.close import Close
 from bktools.findings.check import FATES
@@ -145,7 +144,7 @@ def test_every_view_has_the_figures_of_the_table_of_entries(november: November, 
     assert added(rows_of(folder, "totals.csv"), "fate") == without_all
     assert of_cards(close._repr_html_()) == of_cards(html) == without_all
     assert of_facts(manifest) == of_facts(json.loads(json.dumps(close.for_programs, default=str))) == expected
-    assert of_lines(_figures(close, close.words)) == of_lines(repr(close)) == expected
+    assert of_lines("\n".join(close.lines)) == of_lines(repr(close)) == expected
     assert of_statement(folder / REPORT) == of_sheet(folder / WORKBOOK) == expected
 
 
