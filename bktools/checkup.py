@@ -19,7 +19,7 @@ from bktools.errors import BktoolsError, ConfigurationError, JournalError, Scope
 from bktools.journal.journal import Journal, has_none_yet, identity_of
 from bktools.journal.right_journal import problems
 from bktools.service import Service
-from bktools.settings import Settings, load_settings
+from bktools.settings import Settings, load_settings, source_in_words
 from bktools.wording import Sentence, words
 
 OK, WARNING, FAILED = "ok", "warning", "failed"
@@ -92,7 +92,9 @@ def checks(environment: str | None = None, *, company: str | None = None) -> Ite
     sources, address = settings.sources, settings.base_url
     # A bare address is its own name.
     where = "" if address in (None, settings.environment) else f", {address} ({sources['base_url']})"
-    yield Checked("configuration", OK, f"{settings.environment} ({sources['environment']}){where}")
+    yield Checked(
+        "configuration", OK, f"{settings.environment} ({source_in_words(sources['environment'])}){where}"
+    )
     try:
         with open_service(replace(settings, retries=0, timeout=PATIENCE)) as service:
             yield from _of_service(service)

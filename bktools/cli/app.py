@@ -67,12 +67,7 @@ COMMANDS: tuple[Callable[..., Exit | None], ...] = (
 GROUPS = (accounts, export, journal, periods, sandbox)
 
 
-class Language(StrEnum):
-    """The languages of results and reports."""
-
-    EN = "en"
-    DE = "de"
-
+Language = StrEnum("Language", ["EN", "DE"])
 
 FLAGS = ("--verbose", "--quiet")
 WITH_VALUE = ("--log-level", "--language")

@@ -82,7 +82,7 @@ def show_file(
         _say_rows(frame)
     text.report(**facts)
     if output is not None:
-        results.Table(output=output, profile=profile).hand_over(frame)
+        results.Table(results.TableFormat.TABLE, output, profile).hand_over(frame)
     if save_mapping is not None:
         _save(save_mapping, kind, frame)
 

@@ -11,14 +11,8 @@ from enum import StrEnum
 from bktools.progress import hushed
 from bktools.visible import visible_line
 
-
-class LogLevel(StrEnum):
-    """The least level that is logged."""
-
-    DEBUG = "debug"
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
+# The least level that is logged.
+LogLevel = StrEnum("LogLevel", ["DEBUG", "INFO", "WARNING", "ERROR"])
 
 
 class _Formatter(logging.Formatter):

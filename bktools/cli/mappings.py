@@ -23,19 +23,12 @@ def mappings(
     """
     from bktools.inputs.mappings import all_mappings, folder, path_of
 
-    rows: list[tuple[object, ...]] = []
     mappings, errors = all_mappings()
+    rows: list[tuple[object, ...]] = []
     for mapping in mappings:
-        settled = (f"{name}={value}" for name, value in (*mapping.options.items(),))
-        rows.append(
-            (
-                mapping.name,
-                mapping.kind,
-                len(mapping.headings),
-                ", ".join(settled),
-                str(path_of(mapping.name)),
-            )
-        )
+        settled = ", ".join(f"{name}={value}" for name, value in mapping.options.items())
+        path = str(path_of(mapping.name))
+        rows.append((mapping.name, mapping.kind, len(mapping.headings), settled, path))
     rows += [(Path(error.source).stem, None, None, error.why, error.source) for error in errors]
     table.hand_over_rows("name kind headings options file", rows)
     note(words()("command.mappings", count=len(rows), folder=folder()))

@@ -7,7 +7,6 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -119,11 +118,8 @@ Profile = Annotated[
 class Environment:
     """The options that select an environment."""
 
-    environment: Annotated[
-        str | None,
-        shared("--environment -e NAME", "production, staging, a table of the config file, or a base URL."),
-    ] = None
-    sandbox: Annotated[bool, shared("--sandbox", "Use the embedded sandbox service: no real books.")] = False
+    environment: str | None = option("--environment -e NAME", "A name of the config file, or a base URL.")
+    sandbox: bool = option("--sandbox", "Use the embedded sandbox service: no real books.", False)
 
     @property
     def name(self) -> str | None:
@@ -151,9 +147,7 @@ class Environment:
 class Company(Environment):
     """The options that select the books of a company in an environment."""
 
-    company: Annotated[
-        str | None, shared("--company COMPANY", "UUID or short name; by default the configured company.")
-    ] = None
+    company: str | None = option("--company COMPANY", "UUID or short name; by default the configured one.")
 
 
 @dataclass(frozen=True)
@@ -162,16 +156,6 @@ class Statement:
 
     by: str = BY
     evidence: str = EVIDENCE
-
-
-@dataclass(frozen=True)
-class Folder:
-    """The options of a folder of CSV files."""
-
-    folder: Annotated[
-        Path | None, shared("--out FOLDER", "Also write the tables as CSV to this folder; see --profile.")
-    ] = None
-    profile: Profile = "excel"
 
 
 def with_shared_options(

@@ -103,7 +103,26 @@ def read_entries(
         )
         for file in files
     ]
-    return _joined(frames)
+    return _joined(_once(frames, files))
+
+
+def _once(frames: Sequence[pd.DataFrame], files: Sequence[Path]) -> list[pd.DataFrame]:
+    """Leave out entries that an earlier file has, too; other data of one is an error that names the files."""
+    import pandas as pd
+
+    names = [name for name in frames[0] if name != "line" and all(name in frame for frame in frames)]
+    rows = pd.concat([frame[names].assign(file=at) for at, frame in enumerate(frames)])
+    is_again = rows["file"] > rows.groupby("id")["file"].transform("min")
+    is_equal = is_again & rows.duplicated(names)
+    if (is_again & ~is_equal).any():
+        changed = rows[is_again & ~is_equal]
+        count, first = changed["id"].nunique(), changed["id"].iloc[0]
+        source = ", ".join(file.name for file in files)
+        raise InputError(Sentence("error.changed_entries", count=count, first=first), source=source)
+    if is_equal.any():
+        note(words()("command.entries_again", count=int(is_equal.sum())))
+    is_new = ~is_equal.to_numpy()
+    return [frame[is_new[rows["file"].to_numpy() == at]] for at, frame in enumerate(frames)]
 
 
 def _joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -124,7 +143,7 @@ def _joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
         "sha256": ", ".join(facts["sha256"] for facts in about),
         "files": [{name: facts[name] for name in ("source", "sha256")} for facts in about],
         "exported_at": max(filter(None, (facts.get("exported_at") for facts in about)), default=None),
-        "rows": sum(facts["rows"] for facts in about),
+        "rows": len(rows),
         "failed_checks": [text for facts in about for text in facts.get("failed_checks", ())],
         "notes": [f"{Path(facts['source']).name}: {text}" for facts in about for text in facts["notes"]],
         "note_facts": [

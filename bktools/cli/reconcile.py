@@ -22,9 +22,10 @@ FAIL_ON = {"error": ("error",), "warning": ("error", "warning")}
 def reconcile(
     books: options.Company,
     text: results.Text,
-    csv: options.Folder,
     chart: reading.Chart = None,
     mapping: reading.MappingOption = None,
+    folder: Path | None = option("--out FOLDER", "Also write the tables as CSV here; see --profile."),
+    profile: options.Profile = "excel",
     fail_on: str | None = option("--fail-on error|warning", "Exit 11 on findings of this severity or worse."),
 ) -> Exit:
     """Compare the ERP's chart with the accounts known here. Nothing is written.
@@ -38,17 +39,17 @@ def reconcile(
         reconciliation = reconciled(service, chart, mapping, text.say)
     findings, actions = reconciliation.findings, reconciliation.actions
     numbers = {str(action): int(count) for action, count in actions["action"].value_counts().items()}
-    if csv.folder is not None:
-        reconciliation.to_csv(csv.folder, csv.profile)
+    if folder is not None:
+        reconciliation.to_csv(folder, profile)
     text.report(
         str(reconciliation),
-        words()("command.written_to", folder=csv.folder) if csv.folder else "",
+        words()("command.written_to", folder=folder) if folder else "",
         accounts=numbers,
         actions=actions,
         findings=findings,
         not_compared=reconciliation.unchecked,
         another_chart=reconciliation.another_chart or None,
-        written_to=csv.folder,
+        written_to=folder,
     )
     return Exit.FINDINGS if findings["severity"].isin(failing).any() else Exit.DONE
 

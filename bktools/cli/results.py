@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bktools.cli.formats import SUFFIXES, to_json, write_table
-from bktools.cli.options import Profile, checked, shared
+from bktools.cli.options import Profile, checked, option, shared
 from bktools.errors import ArgumentError
 from bktools.progress import note
 from bktools.wording import Sentence, words
@@ -25,19 +25,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class TextFormat(StrEnum):
-    """Formats of a result that is no table."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
-class TableFormat(StrEnum):
-    """Formats of a table on standard output."""
-
-    TABLE = "table"
-    CSV = "csv"
-    JSON = "json"
+# Formats of a result that is no table, and of a table on standard output.
+TextFormat = StrEnum("TextFormat", ["TEXT", "JSON"])
+TableFormat = StrEnum("TableFormat", ["TABLE", "CSV", "JSON"])
 
 
 def _check_output(file: Path) -> None:
@@ -59,9 +49,7 @@ Output = Annotated[
 class Text:
     """The option for a result that is no table: lines for people, or one JSON object for programs."""
 
-    format: Annotated[
-        TextFormat, shared("--format FORMAT", "text, or json: one object, amounts as text, times in UTC.")
-    ] = TextFormat.TEXT
+    format: TextFormat = option("--format text|json", "In JSON amounts are text, times UTC.", TextFormat.TEXT)
 
     @property
     def is_for_people(self) -> bool:
@@ -87,9 +75,7 @@ class Text:
 class Table:
     """The options for a result that is a table: its format on standard output, or its file."""
 
-    format: Annotated[
-        TableFormat, shared("--format FORMAT", "table, csv or json; in JSON, amounts are text, times UTC.")
-    ] = TableFormat.TABLE
+    format: TableFormat = option("--format FORMAT", "table, csv or json.", TableFormat.TABLE)
     output: Output = None
     profile: Profile = "excel"
 
@@ -115,12 +101,8 @@ class Table:
         from bktools.cli.tables import show
 
         if self.output is not None:
-            write_table(
-                frame.rename(columns=dict(titles or {})),
-                self.output,
-                self.output.suffix.lower(),
-                self.profile,
-            )
+            titled = frame.rename(columns=dict(titles or {}))
+            write_table(titled, self.output, self.output.suffix.lower(), self.profile)
             note(words()("command.written", count=len(frame), file=self.output))
         elif self.is_for_people:
             shown = frame if columns is None else frame[columns]

@@ -43,7 +43,7 @@ def assign(reading: Reading) -> None:
 
 
 def _ask_of_value_date(reading: Reading) -> None:
-    """Ask which day counts where only a value date is known, and another column has days, too."""
+    """Ask which day counts where only a value date or a record's is known, and another column has days."""
     if reading.has("date") and not reading.is_asked("date") and reading.kind in ("entries", "ledger"):
         own = reading.places["date"]
         others = [
@@ -51,7 +51,7 @@ def _ask_of_value_date(reading: Reading) -> None:
             for place in candidates(reading, "date")
             if (column := reading.seen(place)).share > 0.9 and not fields_of(column.heading, reading.kind)
         ]
-        if others and reading.seen(own).is_headed("value_date", "valuta", "wert"):
+        if others and reading.seen(own).is_headed("value_date", "valuta", "wert", "audit_date"):
             ask_which(reading, "date", [*others, own])
 
 
@@ -120,6 +120,12 @@ def candidates(reading: Reading, name: str, also: Collection[int] = ()) -> list[
     for is_preferred in kind.prefers:
         offered = [place for place in offered if is_preferred(reading.seen(place))] or offered
     return offered
+
+
+def other_days(reading: Reading) -> list[Choice]:
+    """Return the options for other columns that have a day in each row, unless an option names one."""
+    places = candidates(reading, "date") if not reading.is_asked("date") else []
+    return [reading.table.choice("date", place) for place in places if reading.seen(place).share == 1]
 
 
 def ask_column(reading: Reading, name: str) -> None:

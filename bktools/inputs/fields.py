@@ -97,7 +97,9 @@ def _are_plainly_days(column: Column) -> bool:
 
 def _may_be_code(column: Column) -> bool:
     is_telling = has_digits(column) or not column.repeats
-    return column.share == 1 and not column.says("no_code") and is_telling
+    is_share = column.has_cents() and not _are_dotted(column)
+    is_another = column.says("no_code") or column.most(is_day) or is_share
+    return column.share == 1 and not is_another and is_telling
 
 
 def _may_be_name(column: Column) -> bool:
@@ -129,6 +131,7 @@ def _may_be_account(column: Column) -> bool:
         and not column.most(_UUID.match)
         and not column.most(IBAN.match)
         and not column.says_balance
+        and not column.says("no_code")
         and (are_account_codes(column) or _are_dotted(column) or all(map(_NAME.search, column.sample)))
     )
 
@@ -156,6 +159,12 @@ def _may_be_side(column: Column) -> bool:
     return {"debit", "credit"} <= {*map(side_of, column.kinds)} or (0 < column.share < 1 and are_words)
 
 
+def _are_posting_sides(column: Column) -> bool:
+    """Whether each cell says a side; money in or out, such as revenue, says the kind of a transaction."""
+    kinds = terms.values("money_in", "money_out") - terms.values("debit", "credit")
+    return column.most(lambda text: side_of(text) and terms.normal(text) not in kinds, 1)
+
+
 def _may_be_currency(column: Column) -> bool:
     return column.are_currencies() and not terms.are_inside(column.heading, _FOREIGN)
 
@@ -169,7 +178,9 @@ TYPES: Final[Mapping[str, Type]] = {
     "text": Type(is_text=True),
     "day": Type(
         Column.are_days,
-        offers=lambda column: _are_plainly_days(column) or column.most(is_day, 0.6),
+        offers=lambda column: (
+            not column.says("no_day") and (_are_plainly_days(column) or column.most(is_day, 0.6))
+        ),
         prefers=(_are_plainly_days,),
     ),
     "amount": _money(0.8, Column.has_cents),
@@ -177,6 +188,9 @@ TYPES: Final[Mapping[str, Type]] = {
     "half": _money(0.02),
     "currency": Type(Column.are_currencies, offers=_may_be_currency),
     "side": Type(lambda column: column.most(side_of, 1), offers=_may_be_side),
+    "posting_side": Type(
+        _are_posting_sides, offers=lambda column: _may_be_side(column) and _are_posting_sides(column)
+    ),
     "account": Type(
         tells=are_account_codes,
         offers=_may_be_account,

@@ -24,6 +24,7 @@ from bktools.inputs.options import Options, checked, skipped
 from bktools.inputs.question import Problems, question
 from bktools.inputs.reading import Reading
 from bktools.inputs.table import Grid, Table, ranges
+from bktools.inputs.titles import under_titles
 from bktools.inputs.values.amounts import has_digits, money
 from bktools.inputs.values.days import is_day
 
@@ -100,6 +101,8 @@ def _below_headings(grid: Grid, source: Source, options: Options) -> Reading | N
         above=above_headings,
     )
     assign(reading)
+    if reading.kind == "ledger":
+        under_titles(reading)
     return reading
 
 
@@ -361,8 +364,9 @@ def _of_sheets(readings: Sequence[Reading], grids: Sequence[Grid]) -> Reading:
 
 
 def _known_fields(reading: Reading) -> int:
-    """Return how many needed fields a sheet has under headings that are known."""
-    return needed_in(reading.kind, frozenset(reading.places)) if reading.table.is_known else 0
+    """Return how many needed fields a sheet has under headings that are known; a proven one has more."""
+    is_proven = bool(reading.proofs)
+    return needed_in(reading.kind, frozenset(reading.places)) + is_proven if reading.table.is_known else 0
 
 
 def _joined(readings: Sequence[Reading], ends: Mapping[str | None, int]) -> Reading:

@@ -138,8 +138,9 @@ class Reading:
             self.places.pop(name, None)
 
     def note(self, code: str, **facts: Any) -> None:
-        """Add a note."""
-        self.notes.append(note(code, **facts))
+        """Add a note, once."""
+        new = note(code, **facts)
+        self.notes += [new] if new not in self.notes else []
 
     def ask_of_rows(
         self, code: str, rows: Mask, choices: Sequence[Mapping[str, Any]] = (), /, **facts: Any

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.frames import schema
 from bktools.inputs import cells, terms
+from bktools.inputs.assignment import other_days
 from bktools.inputs.options import filled_fields
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
@@ -71,13 +72,17 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
         shown = [text[:40] for text in report_texts]
         reading.ask_of_rows("report_rows", is_report, [left_out, {"skip_rows": "none"}], values=shown)
     _ask_of_lacking(reading, money, is_lacking)
-    choices: list[Choice] = [_further_rows(reading, no_date) if are_further else table.skip(no_date)]
+    choices: list[Choice] = [_further_rows(reading, no_date)]
     if further.any() and "date" in filled:
         # No row of these vouchers has a date.
         choices = []
+    elif not are_further:
+        # A row with an amount may be an entry that waits for its day.
+        choices = [*other_days(reading), table.skip(no_date)]
     if not is_ledger and (no_date | ~has_amount).all():
         choices.append({"columns": {"date": ""}})
-    reading.ask_of_rows("rows_without_date", no_date, choices)
+    is_doubtful = len(choices) == 1 and not are_further
+    reading.ask_of_rows("rows_without_date", no_date, choices, is_doubtful=is_doubtful)
     entries: Mask = ~(is_noted | is_sum | is_report | is_lacking | no_date)
     return entries
 

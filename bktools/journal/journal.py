@@ -28,7 +28,7 @@ from bktools.journal.postgres import Postgres, location_of
 from bktools.journal.records import Connection, Event, Facts, Records, Row, contradiction, write_identity
 from bktools.journal.schema import OPEN_STATES
 from bktools.journal.sent_log import SentLine, lines_from
-from bktools.journal.sentences import refusal
+from bktools.journal.sentences import line_of, refusal
 from bktools.journal.sqlite import Sqlite
 from bktools.settings import Settings
 
@@ -318,8 +318,8 @@ def has_none_yet(settings: Settings) -> bool:
 def identity_of(settings: Settings) -> str:
     """Return one line with a journal's identity and location. No file is created, and no database opened."""
     if settings.journal is not None:
-        return f"the database {location_of(settings.journal)}"
+        return line_of("in_database", location=location_of(settings.journal))
     if has_none_yet(settings):
-        return f"none yet; it will be {folder_of(settings) / FILE}"
+        return line_of("none_yet", path=folder_of(settings) / FILE)
     with Journal(settings) as journal:
         return f"{journal.id}  ({journal.path})"

@@ -16,3 +16,4 @@ from bktools.settings.values import hidden as hidden
 from bktools.settings.values import listed_settings as listed_settings
 from bktools.settings.values import name_of as name_of
 from bktools.settings.values import require_writable as require_writable
+from bktools.settings.values import source_in_words as source_in_words

@@ -298,12 +298,17 @@ def hidden(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def listed_settings(rows: Iterable[tuple[str, str, str]]) -> list[str]:
     """Return rows of name, value and source as lines for people."""
-    texts, lines = words(), []
+    lines = []
     for name, value, source in rows:
-        key = f"setting.source.{source}"
-        shown = texts(key) if texts.has(key) else source
+        shown = source_in_words(source)
         lines.append((name, f"{value}  ({shown})" if value and shown else value or f"({shown})"))
     return listed(lines, indent="  ")
+
+
+def source_in_words(source: str) -> str:
+    """Return the source of a value for people."""
+    texts, key = words(), f"setting.source.{source}"
+    return texts(key) if texts.has(key) else source
 
 
 def require_writable(settings: Settings) -> None:

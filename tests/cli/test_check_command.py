@@ -69,7 +69,7 @@ def test_all_is_well(check):
         pass
     code, outcomes, text = check()
     assert (code, outcomes) == (Exit.DONE, GOOD)
-    assert re.search(rf"{re.escape(str(path))} is whole: \d+ events", text)
+    assert re.search(rf"{re.escape(str(path))} is whole: \d+ event", text)
     rows = bktools.check()
     assert dict(zip(rows["check"], rows["outcome"], strict=True)) == GOOD
 

@@ -215,3 +215,20 @@ def test_several_files_of_entries_are_one(run, samples):
     for name in ("first.csv", "second.csv"):
         assert copies[name].read_bytes() == Path(name).read_bytes()
         assert copies[name].name in Path("close/README.txt").read_text(encoding="utf-8")
+
+
+def test_an_entry_of_several_files_counts_once(run, samples):
+    """Equal rows of two months' files are one entry; one with other data is an error that names the files."""
+    rows = samples[1].read_text(encoding="utf-8").splitlines()
+    Path("first.csv").write_text("\n".join(rows[:100]), encoding="utf-8")
+    Path("second.csv").write_text("\n".join([rows[0], *rows[90:]]), encoding="utf-8")
+    done = run("spend first.csv second.csv --by currency --format json")
+    whole = run("spend", samples[1], "--by", "currency", "--format", "json")
+    assert json.loads(done.stdout) == json.loads(whole.stdout)
+    assert "10 rows are in several files" in done.stderr
+    changed = rows[95].replace("2026", "2025", 1)
+    assert changed != rows[95]
+    Path("second.csv").write_text("\n".join([rows[0], changed]), encoding="utf-8")
+    refused = run("spend first.csv second.csv --by currency")
+    assert (refused.returncode, "first.csv, second.csv" in refused.stderr) == (Exit.INPUT, True)
+    assert "have 1 entry with different data" in refused.stderr

@@ -72,7 +72,7 @@ def result(run, line):
 
 
 def test_what_differs_is_listed(run, sandbox, entries, tmp_path):
-    """Another amount, booked twice and open are findings with their vouchers; the folder has every table."""
+    """Another amount, booked twice and missing are findings with vouchers; the folder has every table."""
     export(run, sandbox)
     rows = {1: entries[0], 2: entries[1], 3: ("2026-10-03", "35.10", "Ticket 3"), 5: entries[1]}
     write_ledger(tmp_path / "ledger.csv", rows)
@@ -80,8 +80,8 @@ def test_what_differs_is_listed(run, sandbox, entries, tmp_path):
     assert code == Exit.INCOMPLETE
     assert "voucher A 2" in text
     facts = result(run, "verify --ledger ledger.csv")
-    assert facts["entries"] == {"booked": 1, "open": 1, "another_amount": 1, "booked_twice": 1}
-    assert {row["check"] for row in facts["findings"]} == {"another_amount", "booked_twice", "open"}
+    assert facts["entries"] == {"booked": 1, "missing": 1, "another_amount": 1, "booked_twice": 1}
+    assert {row["check"] for row in facts["findings"]} == {"another_amount", "booked_twice", "missing"}
     assert [row["difference"] for row in facts["open_accounts"]] == ["-16.40"]
     written = {path.name: path.stat().st_mode & 0o077 for path in (tmp_path / "proof").iterdir()}
     tables = ("entries", "findings", "open_groups", "postings", "settlements", "totals")

@@ -180,6 +180,8 @@ def read(file: File, kind: str) -> Books:
     # An account's postings must have this sum: its closing less its opening balance, or its result.
     opening, closing, results = map(contents.balances, ("IB", "UB", "RES"))
     moved = {code: amount - opening.get(code, Decimal()) for code, amount in closing.items()}
+    # Closing balances that all repeat the opening ones say nothing of the postings.
+    moved = moved if any(moved.values()) else {}
     return Books(
         file.table(contents.postings, form, *notes, encoding=encoding),
         date_format="%Y%m%d",

@@ -146,8 +146,9 @@ def _find_columns(reading: Reading) -> None:
         is_doubtful = table.heading_line > 0 and not table.is_known
         choices = [table.choice("code", place) for place in candidates(reading, "code")]
         if not choices and "name" in places:
-            # Accounts may have names alone.
+            # Accounts may have names alone, as any list may.
             choices = [{"columns": dict.fromkeys(("code", "name"), reading.heading("name"))}]
+            is_doubtful = True
         ask_for(reading, "code", choices, is_doubtful=is_doubtful)
     if "name" not in places:
         offered = candidates(reading, "name")

@@ -27,7 +27,6 @@ from bktools.inputs.formats.registry import opened_books
 from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import Note, note
 from bktools.inputs.options import LedgerOptions, filled_fields, takes_options
-from bktools.inputs.readers.titles import under_titles
 from bktools.inputs.reading import Reading, Step, read_by_steps
 from bktools.inputs.values.amounts import LONGEST, Figures
 from bktools.inputs.values.currencies import own_currency
@@ -147,7 +146,6 @@ def _read_others(reading: Reading) -> None:
 
 def _find_accounts(reading: Reading) -> None:
     """Find the accounts of a table."""
-    under_titles(reading)
     split_accounts(reading, "account_code", "account_name")
     _take_two_postings(reading)
     places = reading.places

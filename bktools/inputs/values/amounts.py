@@ -29,11 +29,10 @@ LONGEST: Final = 38
 _MOST_WHOLE = 18
 EACH: Final = "each"
 _OTHER = {".": ",", ",": "."}
-# No amount of money has more decimals; what sums in binary leave behind them is rounded away.
+# No amount of money has more decimals: a sum or a share that was computed has, and is rounded.
 _MOST_DECIMALS, _MEANT_DECIMALS = 10, 6
-_RESIDUE = re.compile(r"[.,]\d{0,6}?(?:0{4,}|9{4,})\d{1,3}$")
-# Marks between thousands that nobody uses before decimals: spaces of several widths and apostrophes.
-_SPACES = re.compile(r"[\s\u00a0\u202f\u2009'’`\u066c]")
+# Marks between thousands that nobody uses before decimals, such as spaces and apostrophes; and of direction.
+_SPACES = re.compile(r"[\s\u00a0\u202f\u2009'’`\u066c\u200e\u200f\u061c]")
 _DASHES = str.maketrans(
     {**dict.fromkeys("\u2212\u2013\u2014\u2010\u2011\ufe63\uff0d", "-"), "\N{ARABIC DECIMAL SEPARATOR}": "."}
 )
@@ -140,8 +139,6 @@ def number(amount: Money, decimal: str) -> Decimal | None:
         return None
     value = amount.sign * Decimal((whole.replace(other, "") or "0") + "." + (decimals or "0"))
     if len(decimals) > _MOST_DECIMALS:
-        if not _RESIDUE.search(mark + decimals):
-            return None
         value = round(value, _MEANT_DECIMALS)
     return value if len(whole.replace(other, "").lstrip("0")) <= _MOST_WHOLE else None
 
@@ -250,9 +247,11 @@ class Figures:
 
     @property
     def residues(self) -> Mask:
-        """The cells with digits that sums in binary have left."""
-        texts = [text for text, amount in self.odd.items() if amount and _RESIDUE.search(amount.digits)]
-        return self.rows_where([text for text in texts if len(re.split("[.,]", text)[-1]) > _MOST_DECIMALS])
+        """The cells with more decimals than an amount has."""
+        digits = {text: re.split("[.,]", amount.digits) for text, amount in self.odd.items() if amount}
+        return self.rows_where(
+            [text for text, parts in digits.items() if len(parts) > 1 and len(parts[-1]) > _MOST_DECIMALS]
+        )
 
 
 def _decimals(value: Decimal) -> int:

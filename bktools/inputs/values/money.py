@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from bktools.frames import schema
 from bktools.inputs import cells
-from bktools.inputs.assignment import MONEY, ask_amount, ask_column, ask_of_totals, candidates
+from bktools.inputs.assignment import MONEY, ask_amount, ask_column, ask_of_totals, candidates, other_days
 from bktools.inputs.columns import most
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
@@ -130,7 +130,7 @@ def read_stated(reading: Reading, decimal: str, date_format: str | None) -> dict
     neither = np.logical_and.reduce([own.blank for own in figures.values()])
     reading.refuse(fields[0], neither, "no_amount")
     for name, (_, bad) in values.items():
-        reading.refuse(name, bad, "other_amount", decimal=decimal)
+        reading.refuse(name, bad | figures[name].residues, "other_amount", decimal=decimal)
     return _signed(reading, figures, {name: column for name, (column, _) in values.items()})
 
 
@@ -161,7 +161,10 @@ def _ask_of_no_days(reading: Reading, bad: Mask, texts: Sequence[str]) -> None:
     else:
         no_days: Choice = {"columns": {"date": ""}}
         choices = [reading.table.skip(bad)] if not bad.all() else [no_days] * (reading.kind == "entries")
-        reading.ask_of_rows("not_a_date", bad, choices, value=texts[0])
+        # A row with an amount may be an entry that waits for its day.
+        choices = [*other_days(reading), *choices]
+        is_doubtful = len(choices) == 1
+        reading.ask_of_rows("not_a_date", bad, choices, value=texts[0], is_doubtful=is_doubtful)
 
 
 def _read_values(

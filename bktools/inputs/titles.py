@@ -134,7 +134,7 @@ def _title(texts: Sequence[str], *, are_marked: bool) -> str:
 
 
 def _is_total_of(title: str, text: str) -> bool:
-    return title in text and terms.report_rank(text) == terms.MAYBE
+    return title.casefold() in text.casefold() and terms.report_rank(text) == terms.MAYBE
 
 
 class _Titles(NamedTuple):

@@ -1,0 +1,50 @@
+# The public names, declared once: for type checkers and editors, and for `__init__.py`, which loads each name
+# when it is first used.
+
+from bktools import errors as errors
+from bktools.checkup import check as check
+from bktools.close.changes import compare as compare
+from bktools.close.record import PeriodRecord as PeriodRecord
+from bktools.close.record import record_of as record_of
+from bktools.connection import Sandbox as Sandbox
+from bktools.connection import connect as connect
+from bktools.export import ExportPlan as ExportPlan
+from bktools.export import compose_export_jobs as compose_export_jobs
+from bktools.frames.arrow import to_arrow as to_arrow
+from bktools.frames.delimited import to_csv as to_csv
+from bktools.frames.excel import to_excel as to_excel
+from bktools.inputs.readers.accounts import read_chart_of_accounts as read_chart_of_accounts
+from bktools.inputs.readers.entries import read_entries as read_entries
+from bktools.inputs.readers.ledger import read_general_ledger as read_general_ledger
+from bktools.journal.accounts import load_accounts as load_accounts
+from bktools.journal.export_jobs import load_export_jobs as load_export_jobs
+from bktools.journal.export_jobs import resolve_export_job as resolve_export_job
+from bktools.journal.periods import close_period as close_period
+from bktools.journal.periods import load_periods as load_periods
+from bktools.journal.periods import reopen_period as reopen_period
+from bktools.ledger import LedgerMatch as LedgerMatch
+from bktools.ledger import match_ledger as match_ledger
+from bktools.month_end import close_month as close_month
+from bktools.reconcile import Reconciliation as Reconciliation
+from bktools.reconcile import reconcile_accounts as reconcile_accounts
+from bktools.reports.coverage import plot_coverage as plot_coverage
+from bktools.reports.fixes import check_fixes as check_fixes
+from bktools.reports.fixes import read_fixes as read_fixes
+from bktools.reports.money import plot_money as plot_money
+from bktools.reports.money import plot_spend as plot_spend
+from bktools.service import Service as Service
+from bktools.snapshots.tables import get_balance as get_balance
+from bktools.snapshots.tables import get_employee as get_employee
+from bktools.snapshots.tables import load_categories as load_categories
+from bktools.snapshots.tables import load_employees as load_employees
+from bktools.spending import expected_entries as expected_entries
+from bktools.spending import spend as spend
+from bktools.spending import versus as versus
+from bktools.submit import create_accounts as create_accounts
+from bktools.submit import submit_export_jobs as submit_export_jobs
+from bktools.submit.account_list import import_accounts as import_accounts
+from bktools.submit.outcome_frame import Outcomes as Outcomes
+from bktools.widgets.entries import pick_entries as pick_entries
+from bktools.widgets.show import show as show
+
+__version__: str
