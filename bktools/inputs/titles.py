@@ -10,9 +10,11 @@ under which all vouchers balance.
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
@@ -70,9 +72,12 @@ class _Amounts:
 
     def __init__(self, reading: Reading, fields: Sequence[str]) -> None:
         self.reading = reading
-        figures = {name: Figures.of(reading.column(name)) for name in fields}
-        self.are_there: Mask = np.logical_or.reduce([own.has_amount for own in figures.values()])
-        self._columns = {name: own.values(own.own_mark)[0].to_pylist() for name, own in figures.items()}
+        self._figures = {name: Figures.of(reading.column(name)) for name in fields}
+        self.are_there: Mask = np.logical_or.reduce([own.has_amount for own in self._figures.values()])
+
+    @cached_property
+    def _columns(self) -> dict[str, list[Decimal | None]]:
+        return {name: own.values(own.own_mark)[0].to_pylist() for name, own in self._figures.items()}
 
     def sums(self, *rows: int) -> dict[str, Decimal]:
         """Return the sum of rows by field."""
@@ -177,7 +182,7 @@ def _take_titles(amounts: _Amounts, is_posting: Mask, *, are_accounts: bool) -> 
         return False
     for text, row, first in titles.totals:
         if amounts.are_there[row]:
-            amounts.hold(text, row, [one for one in postings if first < one < row])
+            amounts.hold(text, row, postings[bisect(postings, first) : bisect(postings, row)])
     reading.doubts += titles.of_others[:1]
     if are_accounts and not reading.has("debit", "credit"):
         reading.turned = frozenset(table.lines[_turned(amounts, postings, paths)].tolist())
@@ -189,7 +194,7 @@ def _take_titles(amounts: _Amounts, is_posting: Mask, *, are_accounts: bool) -> 
         for at, (field, heading) in enumerate(_HEADINGS.items()):
             texts = [codes[path][at] for path in titles.at(rows)]
             reading.add(field, pa.chunked_array([texts], schema.TEXT), heading)
-    names = pa.array([path[-1] for path in titles.at(rows)], schema.TEXT)
+    names = pa.array([":".join(path[-1:]) for path in titles.at(rows)], schema.TEXT)
     accounts = pa.table([reading.column("account_code"), names], ["code", "title"])
     counts = accounts.group_by("title").aggregate([("code", "count_distinct")])["code_count_distinct"]
     are_vouchers = not are_accounts and pc.max(counts).as_py() > 1
