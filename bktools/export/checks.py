@@ -47,7 +47,8 @@ _HAS_COMPANY = c.company_id.str.contains(UUID_REGEX).fill_null(value=False)
 # The reason of a line that waits for another line of its entry: it follows from the reasons of the others.
 HELD_TOGETHER = "other_line_not_ready"
 
-# The facts that a finding has of a sent entry with the same data.
+# The facts that a finding has of its category, of its day, and of a sent entry with the same data.
+OF_CATEGORY, OF_DAY = ("category_id", "category_name"), ("day", "period")
 OF_TWIN = ("party_kind", *TWIN)
 
 # All of them, the most severe first. The order decides which error is told first.
@@ -70,7 +71,7 @@ CHECKS = (
         ends=True,
         fate=IN_BOOKS,
     ),
-    Check("later_period", c.day > c.last_day, facts=("day", "period"), ends=True, fate=LEFT_OUT),
+    Check("later_period", c.day > c.last_day, facts=OF_DAY, ends=True, fate=LEFT_OUT),
     Check("not_approved", ~c.approved.fill_null(value=False)),
     Check("no_date", c.day.is_null()),
     Check("no_amount", c.amount.is_null()),
@@ -79,25 +80,21 @@ CHECKS = (
     Check("unknown_currency", (c.currency != "") & c.units.is_null(), facts=("currency",)),
     Check("too_many_decimals", _HAS_MORE_DECIMALS, facts=("currency", "units")),
     Check("no_category", _is_empty(c.category_key)),
-    Check(
-        "unknown_category",
-        (c.category_key != "") & c.category_found.is_null(),
-        facts=("category_id", "category_name"),
-    ),
+    Check("unknown_category", (c.category_key != "") & c.category_found.is_null(), facts=OF_CATEGORY),
     Check(
         "category_of_other_company",
         c.category_found & _HAS_COMPANY & c.category_company.ne_missing(c.company_id),
-        facts=("category_id", "category_name"),
+        facts=OF_CATEGORY,
     ),
-    Check("archived_category", c.category_archived, facts=("category_id", "category_name")),
-    Check("no_account", c.category_found & c.account_key.is_null(), facts=("category_id", "category_name")),
+    Check("archived_category", c.category_archived, facts=OF_CATEGORY),
+    Check("no_account", c.category_found & c.account_key.is_null(), facts=OF_CATEGORY),
     Check(
         "unknown_account",
         c.account_key.is_not_null() & c.account_found.is_null(),
         who=PREPARER,
-        facts=("category_id", "category_name", "known_since", "none_imported"),
+        facts=(*OF_CATEGORY, "known_since", "none_imported"),
     ),
-    Check("archived_account", c.account_archived, facts=("category_id", "category_name")),
+    Check("archived_account", c.account_archived, facts=OF_CATEGORY),
     Check(
         "unknown_employee", c.employee_id.is_not_null() & c.employee_found.is_null(), facts=("employee_name",)
     ),
@@ -109,7 +106,7 @@ CHECKS = (
     ),
     Check("sent_under_another_id", c.sent_in_file & ~c.is_cleared, who=PREPARER, facts=OF_TWIN),
     Check(HELD_TOGETHER, c.is_held_together, who=PREPARER),
-    Check("earlier_period", c.day < c.first_day, WARNING, ERP, facts=("day", "period")),
+    Check("earlier_period", c.day < c.first_day, WARNING, ERP, facts=OF_DAY),
     Check(
         "suspected_duplicate",
         c.same_count > 0,

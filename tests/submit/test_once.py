@@ -16,6 +16,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -268,9 +269,8 @@ class Exports(RuleBasedStateMachine):
         if self.server:
             self.copies.append(self.server.kept(self.database, "pg_restore"))
             return
-        folder = open_and_find(self.place(0))
-        if folder is not None:
-            self.copies.append({path.name: path.read_bytes() for path in folder.glob("journal.sqlite*")})
+        if files := [*self.place(0).state_dir.glob("journal.sqlite*")]:
+            self.copies.append({path.name: path.read_bytes() for path in files})
 
     @rule(which=st.integers(0, 5))
     def put_back(self, which):
@@ -281,13 +281,16 @@ class Exports(RuleBasedStateMachine):
         if self.server:
             copy()
             return
-        folder = open_and_find(self.place(0))
-        if folder is not None:
-            for path in folder.glob("journal.sqlite*"):
+        if files := [*self.place(0).state_dir.glob("journal.sqlite*")]:
+            for path in files:
                 path.unlink()
-            for name, content in copy.items():
-                if not name.endswith("-shm"):
-                    (folder / name).write_bytes(content)
+            self.put_files(copy)
+
+    def put_files(self, copy):
+        """Write the files of a copy; SQLite makes the index of its log anew."""
+        for name, content in copy.items():
+            if not name.endswith("-shm"):
+                (self.place(0).state_dir / name).write_bytes(content)
 
     @rule(machine=st.integers(0, 1), which=st.integers(0, 5))
     def lose(self, machine, which):
@@ -298,10 +301,8 @@ class Exports(RuleBasedStateMachine):
                 self.end(number, process)
         self.lost[machine] += 1
         if not self.server and self.copies:
-            (self.place(0).state_dir).mkdir(parents=True)
-            for name, content in self.copies[which % len(self.copies)].items():
-                if not name.endswith("-shm"):
-                    (self.place(0).state_dir / name).write_bytes(content)
+            self.place(0).state_dir.mkdir(parents=True)
+            self.put_files(self.copies[which % len(self.copies)])
 
     @rule(machine=st.integers(0, 1))
     def restore(self, machine):
@@ -311,13 +312,14 @@ class Exports(RuleBasedStateMachine):
     @rule(machine=st.integers(0, 1))
     def look(self, machine):
         """A person looks at the books, settles batches in doubt, and records which entries are booked."""
-        place = self.place(machine)
+        # Of a service, only the settings are asked.
+        service: Any = SimpleNamespace(settings=self.place(machine))
         is_under_way = any(process.stand == "sent" for process in self.processes.values())
         with suppress(JournalError, JournalBusyError):
-            settled = settle(_At(place), self.world.booked)  # type: ignore[arg-type]
+            settled = settle(service, self.world.booked)
             # A person cannot see what is under way, so only a doubt is settled then.
             if not is_under_way and "" not in settled:
-                say(_At(place), ENTRIES, self.world.booked)  # type: ignore[arg-type]
+                say(service, ENTRIES, self.world.booked)
 
     def opened(self, place: Settings) -> str:
         """Open a journal as a person does who runs the printed command; return why that is refused."""
@@ -381,19 +383,6 @@ class Exports(RuleBasedStateMachine):
             self.processes[number] = process
         else:
             self.processes.pop(number, None)
-
-
-class _At:
-    """A service of which only the settings are asked."""
-
-    def __init__(self, where: Settings) -> None:
-        self.settings = where
-
-
-def open_and_find(where: Settings) -> Path | None:
-    """Return the folder of a file that exists."""
-    folder = where.state_dir
-    return folder if (folder / "journal.sqlite").exists() else None
 
 
 @pytest.mark.timeout(600 + 60 * RUNS)

@@ -87,7 +87,10 @@ FOREIGN_LIMITS = (
 UNKNOWN = {
     **{f"429 {body}": answering(429, body, retry_after="0") for body in FOREIGN_LIMITS},
     "cut 429": answering(429, '{"type": "RATE_LIMITED"}', missing=9),
-    **{f"{status}": answering(status, '{"type": "OTHER"}') for status in (408, 409, 425, 429)},
+    **{
+        f"{status}": answering(status, '{"type": "OTHER", "message": "no"}')
+        for status in (408, 409, 425, 429)
+    },
     **{f"{status}": answering(status, "") for status in (300, 301, 302, 307, 308, 500, 502, 503, 504, 599)},
     "a message": answering(500, '{"message": "a problem"}'),
     "redirect": answering(307, "", location="/v3/export-jobs"),

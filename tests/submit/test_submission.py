@@ -16,11 +16,12 @@ import pytest
 import warm
 from backends import BOTH
 from entries_by_hand import COMPANY, company_of, entries_of, outcomes, states, submit
-from raw_service import exactly, job, says
+from raw_service import created, exactly, job, says
 from scripted_server import Hold
 
 import bktools
 from bktools.errors import ArgumentError, JournalError, PlanError, StorageError
+from bktools.journal import attempts
 from bktools.journal.attempts import record_intent
 from bktools.journal.writing import open_for_writing
 from bktools.sandbox import Fault
@@ -138,6 +139,22 @@ def test_nothing_is_sent_when_anything_is_wrong(sandbox, service, entries):
     with pytest.raises(PlanError, match="compose"):
         submit(replace(changed, rows=changed.rows.slice(0, 8)), service)
     assert len(sandbox.server.export_jobs()) == 1
+
+
+def test_a_plan_of_another_journal_is_refused(service, entries):
+    """Only the journal that a plan was composed with knows the earlier exports."""
+    plan = replace(bktools.compose_export_jobs(entries), journal="another")
+    with pytest.raises(PlanError, match="another"):
+        submit(plan, service)
+    assert states(service) == []
+
+
+def test_an_old_intent_is_not_sent(talking, monkeypatch):
+    """The age is asked with the connection open, before the first byte: no request, and the batch waits."""
+    monkeypatch.setattr(attempts, "MOST_AGE", -1.0)
+    with talking(created) as (raw, service):
+        assert outcomes(entries_of(COMPANY, 2), service) == ["PLANNED"]
+        assert (raw.requests, states(service)) == ([], ["PLANNED"])
 
 
 def test_entries_with_other_data_than_were_sent_are_not_accepted_again(sandbox, service, entries):
