@@ -3,12 +3,13 @@
 A piece is free if no proven pair has it, and not all cheapest stories use it. Three steps ask:
 
     missing      Nothing is missing if a story may use a free piece for it; if one has its name, or on its
-                 account all words of one of its texts, or the sum of entries in a row with it; or if an open
-                 sum near it may hold it.
+                 account all words of one of its texts, the sum of entries in a row with it, or more than its
+                 amount without the name of any entry; or if an open sum near it may hold it.
     corrections  None is ordered, before somebody has looked, if a free piece on any account has its size, or
                  all words of one of its texts, within weeks.
-    sending      An entry that was not sent is held back if a free piece on its account has its amount. So it
-                 is by any piece on its account in a ledger of sums, and if its own amount there is not known.
+    sending      An entry that was not sent is held back if a free piece on its account has its amount, or one
+                 on any account a number of its own, or the sum of entries in a row with it. So it is by any
+                 posting on its account in a ledger of sums, and if its own amount there is not known.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ class Lookalikes:
         self._case = replace(study.case, free=FreePieces(free, undecided))
         self._study, self._undecided, self._free = study, undecided, free
         self._without_originals = _without_originals(study)
+        self._amounts = {x.cents for x in undecided}
         self._by_size: dict[int, list[Piece]] = defaultdict(list)
         for piece in free:
             for size in {abs(cents) for cents in (piece.gross, *piece.nets.values(), *piece.lines)}:
@@ -63,11 +65,9 @@ class Lookalikes:
         free = self._case.free
         named = [piece for piece in free.naming.get(x.e, ()) if self._case.is_near(group, piece, x)]
         in_words = [piece for piece in self._with_words(x) if x.account in piece.nets]
-        first, last = (group.due + days for days in self._case.gate)
-        plain = [piece for own in self._without_originals[x.account] for piece in free.on(own, first, last)]
-        plain = [piece for piece in plain if piece.is_kind and not self._case.denies([x], piece.text)]
         single = Group(group.number, (x,), group.due)
-        return [*self._in_a_row[x.e], *may_hold(self._case, single), *named, *in_words, *plain]
+        in_stories = may_hold(self._case, single)
+        return [*self._in_a_row[x.e], *in_stories, *named, *in_words, *self._with_more(x, group.due)]
 
     def similar(self, x: Entry) -> list[Piece]:
         """Return the pieces with the size or the words of an entry: no correction is ordered."""
@@ -76,7 +76,7 @@ class Lookalikes:
         pieces = [piece for piece in of_size if abs(piece.day - x.day) <= LATEST]
         return [*{piece.id: piece for piece in (*pieces, *self._with_words(x))}.values()]
 
-    def may_book(self, x: Entry) -> list[Piece]:
+    def may_book(self, x: Entry, due: int) -> list[Piece]:
         """Return the pieces that hold back an entry: of its amount, with a number of its own, or a sum."""
         near, own = self._case.free.on(x.account, x.day - EARLIER, x.day + LATEST), {x.cents, x.exported}
         of_amount = [piece for piece in near if own & {piece.gross, *piece.amounts_on(x.account)}]
@@ -84,7 +84,20 @@ class Lookalikes:
         named = [piece for piece in naming if x.is_named_alone_in(piece.text) and piece.gross * x.cents >= 0]
         # An equal amount on another account is no sum.
         sums = [piece for piece in self._in_a_row[x.e] if own.isdisjoint({piece.gross, *piece.nets.values()})]
-        return [*of_amount, *named, *sums]
+        return [*of_amount, *named, *sums, *self._with_more(x, due)]
+
+    def _with_more(self, x: Entry, due: int) -> list[Piece]:
+        """Return the pieces on an entry's account that have more than it, and nothing of another entry."""
+        free, last = self._case.free, due + self._case.gate[1] + UNDER_A_WEEK
+        # Where a posting has no original amount, its amount is in another currency.
+        least = {x.account: abs(x.cents), **dict.fromkeys(self._without_originals[x.account], 0)}
+        pieces = [(piece, account) for account in least for piece in free.on(account, x.day, last)]
+        return [
+            piece
+            for piece, account in pieces
+            if piece.is_kind and not free.named.get(piece.id) and piece.nets[account] not in self._amounts
+            if piece.nets[account] * x.cents > 0 and abs(piece.nets[account]) > least[account]
+        ]
 
     @functools.cached_property
     def _in_a_row(self) -> dict[int, list[Piece]]:
@@ -154,11 +167,11 @@ def look_first(study: Study, free: Lookalikes) -> None:
         draft.look_first[x.e] = [*others, *similar]
     group = draft.posting_group[lines.row]
     is_of_sent = (group >= 0) & np.isin(group, draft.group[entries.e[entries.sent]])
-    is_home = study.matching.groups.is_home[study.matching.groups.of_entry]
-    at = np.flatnonzero(~draft.has(*BOOKED)[entries.e] & ~entries.sent)
-    for x, is_known in zip(study.of(entries.e[at].tolist()), is_home[at].tolist(), strict=True):
-        rows = study.first_rows(free.may_book(x))
-        if not rows and draft.status[x.e] != Status.MISSING and (study.case.is_of_sums or not is_known):
+    groups, unsent = study.matching.groups, np.flatnonzero(~draft.has(*BOOKED)[entries.e] & ~entries.sent)
+    for x, number in zip(study.of(entries.e[unsent].tolist()), groups.of_entry[unsent].tolist(), strict=True):
+        rows = study.first_rows(free.may_book(x, int(groups.due[number])))
+        is_of_sums = study.case.is_of_sums or not groups.is_home[number]
+        if not rows and is_of_sums and draft.status[x.e] != Status.MISSING:
             # A credit note may be in a sum of costs.
             is_near = (lines.account == x.account) & (lines.day >= x.day) & (lines.day <= x.day + LATEST)
             rows = lines.row[study.books.is_cost & ~is_of_sent & is_near].tolist()

@@ -227,17 +227,26 @@ class _Telling:
         if not self.is_sum and is_explained:
             return  # twice its amount is no slip of the pen
         if not self.is_sum and is_own and piece.gross * group.total > 0:
-            # A net may be right: an account may have several rates of tax; an original amount may have none.
-            may_be_right = x.is_original or piece.gross in {
-                net_of(x.exported, rate) for rate in (0, *case.taxes)
-            }
-            # A tax is rounded by line, or by voucher.
-            may_be_right |= abs(self.off) == 1
-            # A line may be the entry's, with a fee or another entry's line beside it.
-            may_be_right |= x.cents in piece.lines or not piece.nets.keys() & case.used <= group.accounts
-            yield self.story(1, {x.e: Status.OPEN if may_be_right else Status.ANOTHER_AMOUNT}, off=self.off)
+            yield self.story(
+                1, {x.e: Status.OPEN if self._may_be_right(x, piece) else Status.ANOTHER_AMOUNT}, off=self.off
+            )
         elif self.is_sum or case.is_of_sums:
             yield self.story(2, self.opened, off=self.off)
+
+    def _may_be_right(self, x: Entry, piece: Piece) -> bool:
+        """Whether a piece of another amount may be an entry as it was exported."""
+        case, off, nets = self.case, self.off, piece.nets.values()
+        # An account may have several rates of tax, and an original amount none. A tax is rounded by line, or
+        # by voucher; one that is withheld lessens the voucher.
+        taxed = {net_of(x.exported, rate) for rate in (0, *case.taxes)}
+        withheld = x.cents == sum(net for net in nets if net * x.cents > 0)
+        if x.is_original or piece.gross in taxed or abs(off) == 1 or withheld:
+            return True
+        # A line may be the entry's, with a fee or another entry's line beside it.
+        if x.cents in piece.lines or not piece.nets.keys() & case.used <= self.group.accounts:
+            return True
+        later = (one for one in case.free.of_size.get((x.account, abs(off)), ()) if one.day >= piece.day)
+        return any(one.gross * off < 0 for one in later)  # the difference is taken back
 
 
 def _is_nothing(pieces: Sequence[Piece]) -> bool:
