@@ -50,14 +50,7 @@ def serve(
 
 def _report(server: Server, text: results.Text) -> None:
     """Write how to connect to a server, by the names of the settings."""
-    settings = {
-        "base_url": server.base_url,
-        "token": server.token,
-        "api_key": server.api_key,
-        "balance_url": server.balance_url,
-        "balance_token": server.balance_token,
-        "company": server.company_id,
-    }
+    settings = {**server.access, "company": server.company_id}
     variables = {f"BKTOOLS_{name.upper()}": value for name, value in settings.items()}
     facts = {**settings, "state": server.file}
     how = words()("command.sandbox_serves")
