@@ -17,17 +17,18 @@ from bktools.close.beside import (
     budget_tables,
     months_before,
     named_budget,
-    with_home_amounts,
     with_kept_rates,
 )
 from bktools.close.close import Close, CloseRun
 from bktools.close.entries import entries_of
 from bktools.close.record import record_in
 from bktools.close.request import CloseRequest, table_with_source
+from bktools.errors import PlanError
 from bktools.export import ExportPlan, compose_export_jobs
 from bktools.export.findings import require_category_ids
 from bktools.findings.check import ERROR, EXPORTED, HELD, IN_BOOKS
 from bktools.frames.arrow import to_arrow
+from bktools.frames.columns import texts_of
 from bktools.frames.incoming import described, source_of
 from bktools.frames.schema import TEXT
 from bktools.frames.sums import money_of
@@ -43,8 +44,10 @@ from bktools.reconcile import Reconciliation, reconcile_accounts
 from bktools.settings import require_writable
 from bktools.snapshots.tables import load_categories, load_employees
 from bktools.spending.expected import LEAST
+from bktools.spending.rates import with_home
 from bktools.submit.accounts import create_with
 from bktools.submit.export_jobs import submit
+from bktools.wording import Sentence
 
 
 def run_close(request: CloseRequest) -> Close:
@@ -52,6 +55,7 @@ def run_close(request: CloseRequest) -> Close:
     settings = request.service.settings
     if request.apply:
         require_writable(settings)
+        refuse_other_ledger(request)
     with open_for_writing(settings) as journal:
         question = settle_first_export(request, journal)
         request = with_kept_rates(request)
@@ -60,20 +64,28 @@ def run_close(request: CloseRequest) -> Close:
         chart = reconcile_and_create(request, journal, tables)
         earlier = earlier_exports(journal, request.company)
         plan = compose(request, tables, chart, earlier)
-        month = request.period
-        jobs = submit(journal, plan, request.service, apply=request.apply, wait=request.wait, month=month)
+        jobs = submit(
+            journal,
+            plan,
+            request.service,
+            apply=request.apply,
+            wait=request.wait,
+            month=request.period,
+            by=request.prepared_by,
+        )
         request.seen("jobs", jobs)
         # What was sent by now, also in this run.
         history = None if request.apply else earlier["history"]
         sent = sent_entries(journal, request.company, history, {plan.plan_id: request.prepared_by})
         entries = entries_of(plan, request.period, sent, jobs, request.words, frozenset(chart.assumed))
-        entries = with_home_amounts(entries, request.rates)
+        entries = with_home(entries, request.rates)
         stays_open = record_and_approve(request, journal, plan, entries)
         of_month = record_in(journal, request.period, request.company, settings.environment, sent)
         last_month, months = months_before(request, journal, of_month, chart.accounts, entries, sent)
         results = step_results(request, journal, chart, plan, entries, sent, jobs)
     actions = actions_of(results)
     read = {**tables, "accounts": chart.accounts}
+    asked = {} if request.ledger is None else {"ledger": request.ledger}
     name = settings.title_of(request.company)
     close = Close(
         period=request.period,
@@ -99,7 +111,7 @@ def run_close(request: CloseRequest) -> Close:
             plan=plan,
             jobs=jobs,
             created=chart.created,
-            sources={name: source_of(table) for name, table in read.items()},
+            sources={name: source_of(table) for name, table in {**read, **asked}.items()},
             unchecked=_unchecked(request, chart, plan, months["expected"]),
         ),
         tables={
@@ -113,6 +125,16 @@ def run_close(request: CloseRequest) -> Close:
     )
     request.seen("close", close)
     return close
+
+
+def refuse_other_ledger(request: CloseRequest) -> None:
+    """Refuse a ledger with none of the chart's accounts: it cannot show what is booked already."""
+    if request.ledger is None:
+        return
+    accounts = {text for name in ("code", "external_id", "name") for text in texts_of(request.chart, name)}
+    if accounts.isdisjoint(request.ledger["account_code"].unique().to_pylist()):
+        source = source_of(request.ledger).get("source") or "frame"
+        raise PlanError(Sentence("submit.ledger_without_accounts", source=source))
 
 
 def settle_first_export(request: CloseRequest, journal: WritableJournal) -> str:

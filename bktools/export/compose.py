@@ -68,7 +68,8 @@ def compose_export_jobs(
     ledger : DataFrame, optional
         The company's general ledger, as `read_general_ledger` returns it. An entry that is proven to be in it
         is held back (`already_booked`), and so is one that a free posting on its account may be of, by its
-        amount (`maybe_booked`). `plan.unchecked` names a ledger that does not show how it books.
+        amount (`maybe_booked`). `plan.unchecked` names a ledger that does not show how it books, and one that
+        cannot be compared, because it has no account of the entries: it is refused when the plan is applied.
     exported_elsewhere : iterable of str
         IDs of entries that are known to be exported outside of this journal; they are held back.
     not_booked : iterable of str
@@ -152,8 +153,8 @@ def compose_export_jobs(
         rows = selected(typed(entries, "entries"), selection, entries)
         checked, unchecked = checker.check(rows), checker.unchecked(rows)
         if ledger is not None:
-            checked, is_style_known = checked.asked(rows, named, ledger, history, arguments.own_currency)
-            unchecked += () if is_style_known else ("ledger_style",)
+            checked, not_shown = checked.asked(rows, named, ledger, history, arguments.own_currency)
+            unchecked += not_shown
         find, order, books = checked.find, checked.order, dict(checked.books)
     ready, held = _composed(rows, named, order, size, options)
     ready, held = (part.select(in_reading_order(part.column_names)) for part in (ready, held))

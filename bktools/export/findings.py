@@ -135,8 +135,8 @@ class Checked:
 
     def asked(
         self, entries: pa.Table, named: Naming, ledger: Any, sent: Any, currency: str | None
-    ) -> tuple[Checked, bool]:
-        """Return the entries with what the books hold of ready ones, and whether these show how they book.
+    ) -> tuple[Checked, tuple[str, ...]]:
+        """Return the entries with what the books hold of ready ones, and codes of what these do not show.
 
         Parameters
         ----------
@@ -160,8 +160,9 @@ class Checked:
         rows = self.rows.drop("reason", "facts", "is_held_together").join(
             held, on="row", how="left", maintain_order="left"
         )
-        shown = _shown(books, source_of(ledger)) if books.is_style_known else {}
-        return replace(_checked(rows, self.frames), books=shown), books.is_style_known
+        about = {name: source_of(ledger).get(name) for name in ("source", "sha256", "exported_at")}
+        about |= _reach(books) if books.is_style_known else {}
+        return replace(_checked(rows, self.frames), books=about), books.unchecked
 
     def find(
         self, entries: pa.Table, named: Naming, before_sending: frozenset[str] = frozenset()
@@ -199,12 +200,10 @@ class Checked:
         return pa.table(codes | dict(zip(about.column_names, about.columns, strict=True)))
 
 
-def _shown(books: Holdings, source: Mapping[str, Any]) -> dict[str, Any]:
-    """Return whose ledger a plan asked, and its reach: file, days, and the exported batches in it."""
-    about = {name: source.get(name) for name in ("source", "sha256", "exported_at")}
+def _reach(books: Holdings) -> dict[str, Any]:
+    """Return the days that a ledger shows, the exported batches in it, and until when it may book others."""
     days = dict(zip(("first", "last"), (day.isoformat() for day in books.days), strict=False))
     return {
-        **about,
         "first": None,
         "last": None,
         **days,

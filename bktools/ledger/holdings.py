@@ -27,6 +27,9 @@ NAMES = ("voucher_id", "document_number", "line")
 # Units whose group an entry that was not sent has not yet: its posting may follow until the month is over.
 OF_BATCHES = ("batch", "batch_week", "batch_supplier", "batch_employee")
 
+# The code of a ledger that cannot be compared: it has no account of the entries.
+WITHOUT_ACCOUNTS = "ledger_accounts"
+
 
 class Held(enum.StrEnum):
     """Whether an entry that was not sent is in the books already."""
@@ -45,6 +48,8 @@ class Holdings:
     table : pyarrow.Table
         One row for each of the entries, in their order: `held` (one of `Held`), `voucher` (where to look: a
         voucher, document or line; null where there is none).
+    has_accounts : bool
+        Whether an account of the entries, or of those that were sent before, is one of the ledger's.
     is_style_known : bool
         Whether the ledger shows how it books.
     batches : tuple of str
@@ -56,10 +61,18 @@ class Holdings:
     """
 
     table: pa.Table
+    has_accounts: bool
     is_style_known: bool
     batches: tuple[str, ...]
     missing: Mapping[str, dt.date]
     days: tuple[dt.date, ...]
+
+    @property
+    def unchecked(self) -> tuple[str, ...]:
+        """The code of what the ledger does not show, as `ExportPlan.unchecked` has it."""
+        if not self.has_accounts:
+            return (WITHOUT_ACCOUNTS,)
+        return () if self.is_style_known else ("ledger_style",)
 
 
 def holdings(entries: Any, ledger: Any, *, exported: Any = None, currency: str | None = None) -> Holdings:
@@ -85,9 +98,9 @@ def holdings(entries: Any, ledger: Any, *, exported: Any = None, currency: str |
     own = read(entries, ledger, are_sent=False)
     sent = read(exported, ledger) if exported is not None else None
     unsent, postings = entries_of(own.entries, sent=False), postings_of(own.ledger)
-    both = [unsent] if sent is None else [unsent, entries_of(sent.entries)]
+    both = pl.concat([unsent] if sent is None else [unsent, entries_of(sent.entries)])
     options = {**options_of(ledger, currency=currency), "until": own.until}
-    verdict = verdict_of(pl.concat(both), postings, **options)
+    verdict = verdict_of(both, postings, **options)
     looked = [_looked_at(e, verdict) for e in range(unsent.height)]
     is_booked = verdict.has(*BOOKED).tolist()
     held = [
@@ -97,6 +110,7 @@ def holdings(entries: Any, ledger: Any, *, exported: Any = None, currency: str |
     first = np.array([rows[0] if rows else -1 for rows in looked], dtype=np.int64)
     return Holdings(
         pa.table({"held": pa.array([*held], TEXT), "voucher": _vouchers(own.ledger, first)}),
+        unsent.is_empty() or bool(both["account"].is_in(postings["account"].drop_nulls().implode()).any()),
         verdict.habits.is_known,
         () if sent is None else _whole_batches(sent, verdict),
         _missing(own.entries.column("entry_id").to_pylist(), unsent, held, verdict),

@@ -7,29 +7,36 @@ outcome is unknown stops its company until a person resolves it.
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.errors import ArgumentError, PlanError, StorageError
 from bktools.export.plan import ExportPlan
-from bktools.frames.schema import to_pandas
-from bktools.journal.statements import record_first_export
+from bktools.frames.schema import ALREADY_BOOKED, ENTRY_DATA, to_pandas
+from bktools.journal.records import this_user
+from bktools.journal.right_journal import first_export
+from bktools.journal.statements import record_exported_elsewhere, record_first_export
 from bktools.journal.writable import WritableJournal
 from bktools.journal.writing import open_for_writing
+from bktools.ledger.holdings import WITHOUT_ACCOUNTS
+from bktools.progress import note
 from bktools.progress import progress as progress_bar
 from bktools.service import Service
 from bktools.service.workers import Stopped, as_they_end, pause
 from bktools.settings import require_writable
 from bktools.submit.outcome_frame import outcome_frame
 from bktools.submit.sender import OUTCOME_SCHEMA, OutcomeRow, Run, Sender, look_up, row_planned, row_unsent
-from bktools.wording import Sentence
+from bktools.wording import Sentence, words
 
 # Companies that are sent concurrently. Most of their time they wait for the end of a job.
 COMPANIES = 32
@@ -149,11 +156,13 @@ def submit(
     apply: bool,
     wait: float | dt.timedelta,
     month: str | None = None,
+    by: str | None = None,
     progress: bool | None = None,
 ) -> list[OutcomeRow]:
     """Send the batches of a plan as `submit_export_jobs` does; return a row for each.
 
-    The journal keeps the `month` of a close with each entry, by default that of the entry's date.
+    The journal keeps the `month` of a close with each entry, by default that of the entry's date, and the
+    entries that the plan's ledger was proven to hold, as found `by` a person, by default the system's user.
     """
     seconds = seconds_of(wait)
     # Only the journal that a plan was composed with knows the earlier exports.
@@ -168,8 +177,41 @@ def submit(
         of_company.setdefault(batch.company_id, []).append(batch.batch_id)
     if not apply:
         return _planned(journal, plan, of_company)
+    if WITHOUT_ACCOUNTS in plan.unchecked:
+        raise PlanError(Sentence("submit.ledger_without_accounts", source=plan.books["source"] or "frame"))
+    _record_booked(journal, plan, by or this_user())
     with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=progress) as bar:
         return _send_all(journal, Run(plan, service, month, seconds, bar, progress), of_company)
+
+
+def _record_booked(journal: WritableJournal, plan: ExportPlan, by: str) -> None:
+    """Record the entries that the plan's ledger holds: a plan without the ledger holds them back, too."""
+    booked = plan.held.filter(pc.equal(plan.held["reason"], ALREADY_BOOKED))
+    known = journal.exported_elsewhere()
+    # The lines of a split entry have one ID, and a ledger is of one company.
+    entries = {row["id"]: row for row in booked.to_pylist() if row["id"] not in known}
+    company_id = next((row["company_id"].lower() for row in entries.values()), None)
+    # Without a history, they may have been sent from here. What others may have exported is asked first.
+    if not plan.journal or company_id is None or first_export(journal, company_id) is not None:
+        return
+    ledger = f"{plan.books['source'] or 'frame'} (SHA-256 {plan.books['sha256']})"
+    event = record_exported_elsewhere(
+        journal,
+        company_id,
+        [_known(row) for row in entries.values()],
+        by=by,
+        evidence=f"general ledger {ledger}",
+        source=ledger,
+    )
+    undo = f'{journal.command(f"export undo-import {event}", company_id)} --by NAME --evidence "..."'
+    done = words()("done.elsewhere", count=len(entries), by=by)
+    note(f"{done}. {words()('done.undo', command=undo)}")
+
+
+def _known(row: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a statement keeps of an entry that the ledger holds: its data, and the voucher."""
+    known = {name: str(value) for name, value in row.items() if value is not None and name in ENTRY_DATA}
+    return {"entry_id": row["id"], **known, "voucher": str(json.loads(row["facts"]).get("voucher"))}
 
 
 def _planned(journal: WritableJournal, plan: ExportPlan, of_company: OfCompany) -> list[OutcomeRow]:

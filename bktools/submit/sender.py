@@ -193,7 +193,7 @@ def seconds_to_end(accepted: Row | None, most: float) -> float:
 def look_up(journal: Journal, plan: ExportPlan, company_id: str) -> tuple[LookedUp | None, str]:
     """Return what the plan's ledger shows not to be booked, where one is needed, or why it shows nothing."""
     since = needs_ledger_since(journal)
-    if since is None or not plan.books:
+    if since is None or "due" not in plan.books:
         return None, ""
     try:
         return looked_up(plan, company_id, since[1]), ""

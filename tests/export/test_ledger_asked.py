@@ -80,8 +80,12 @@ def test_a_posting_with_its_own_number_holds_an_entry_back():
 
 def test_a_ledger_that_shows_nothing_holds_nothing_back():
     """A ledger whose way of booking is not known is named; entries of two companies are not asked of one."""
-    plan = compose_export_jobs(OCTOBER, ledger=one_by_one(OCTOBER.iloc[:3]).assign(account_code="999999"))
+    others = one_by_one(OCTOBER.iloc[:3].assign(amount=[Decimal(1), Decimal(2), Decimal(3)]))
+    plan = compose_export_jobs(OCTOBER, ledger=others)
     assert (len(plan.entries), "ledger_style" in plan.unchecked) == (len(OCTOBER), True)
+    # One of other accounts cannot be compared at all.
+    plan = compose_export_jobs(OCTOBER, ledger=others.assign(account_code="999999"))
+    assert {*plan.unchecked} & {"ledger_style", "ledger_accounts"} == {"ledger_accounts"}
     of_two = OCTOBER.assign(company_id=[OTHER, *OCTOBER["company_id"][1:]])
     with pytest.raises(ArgumentError, match=r"^ledger is of one company"):
         compose_export_jobs(of_two, ledger=one_by_one(OCTOBER))

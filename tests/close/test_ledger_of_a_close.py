@@ -1,0 +1,119 @@
+"""A ledger that is given to a close: one that cannot be compared stops it; what it holds is remembered."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import bktools
+from bktools.close.close import Close
+from bktools.errors import PlanError
+from bktools.journal.journal import EXPORTED_ELSEWHERE
+from bktools.journal.statements import undo_exported_elsewhere
+from bktools.journal.writing import open_for_writing
+
+
+@dataclass
+class World:
+    """A company with its chart and entries, whose October is closed with and without a ledger."""
+
+    sandbox: bktools.Sandbox
+    service: bktools.Service
+    folder: Path
+    chart: pd.DataFrame
+    entries: pd.DataFrame
+
+    def close(self, **options: Any) -> Close:
+        """Close October."""
+        options = {"folder": self.folder / "october", "service": self.service, "by": "Ada"} | options
+        return bktools.close_month(self.chart, self.entries, month="2026-10", **options)
+
+    def ledger(self, entries: pd.DataFrame, accounts: str = "account_code") -> pd.DataFrame:
+        """Return a ledger, read from a file, with a voucher for each entry."""
+        rows = pd.DataFrame(
+            {
+                "voucher": [f"V{number}" for number in range(len(entries))],
+                "date": entries["date"].to_list(),
+                "account": entries[accounts].to_list(),
+                "amount": entries["amount"].to_list(),
+                "text": entries["supplier"].to_list(),
+            }
+        )
+        bank = rows.assign(account="B1", amount=-rows["amount"])
+        file = self.folder / f"{accounts}.csv"
+        pd.concat([rows, bank]).to_csv(file, index=False, date_format="%Y-%m-%d")
+        columns = {"voucher_id": "voucher", "account_code": "account"}
+        return bktools.read_general_ledger(file, columns=columns, currency="EUR")
+
+
+@pytest.fixture
+def world(samples: tuple[Path, Path], tmp_path: Path) -> Iterator[World]:
+    sandbox = bktools.Sandbox(tmp_path / "sandbox", job_seconds=0)
+    with sandbox as service:
+        chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
+        yield World(sandbox, service, tmp_path, chart, bktools.read_entries(samples[1]))
+
+
+def test_a_ledger_of_other_accounts_stops_a_close_before_anything_is_written(world: World):
+    """Its accounts are names that no chart has: a dry run names it, and an applied close is refused."""
+    ledger = world.ledger(world.entries.dropna(subset=["amount", "date"]), accounts="supplier")
+    planned = world.close(ledger=ledger)
+    assert any("no account of the entries" in phrase for phrase in planned.run.unchecked)
+    accounts = len(bktools.load_accounts(service=world.service))
+    with pytest.raises(PlanError, match=r"supplier\.csv has no account of the entries.*nothing was sent"):
+        world.close(ledger=ledger, apply=True)
+    assert (world.sandbox.server.export_jobs(), accounts) == (
+        [],
+        len(bktools.load_accounts(service=world.service)),
+    )
+    # So is the plan of an export.
+    plan = bktools.compose_export_jobs(
+        world.entries.assign(account_code="4930", company_id=world.service.settings.company), ledger=ledger
+    )
+    assert len(plan.batches)
+    with pytest.raises(PlanError, match="no account of the entries"):
+        bktools.submit_export_jobs(plan, apply=True, service=world.service)
+    assert world.sandbox.server.export_jobs() == []
+
+
+def test_what_an_applied_close_saw_in_the_ledger_is_not_sent_later(world: World):
+    """Entries booked by hand stay in the books without the ledger, too, until a person takes it back."""
+    known = bktools.load_accounts(service=world.service)
+    categories = bktools.load_categories(service=world.service)
+    reconciliation = bktools.reconcile_accounts(world.chart, known, categories)
+    bktools.create_accounts(reconciliation, apply=True, service=world.service)
+    ready = world.close(folder=False).entries
+    ready = ready[(ready["fate"] == "ready") & (ready["currency"] == "EUR")]
+    by_hand = ready.drop_duplicates(["account_code", "amount"], keep=False).head(30)
+    booked = {*by_hand["id"]}
+    ledger = world.ledger(by_hand)
+    first = world.close(ledger=ledger, apply=True)
+    assert _ids(first, "already_booked") == booked
+    assert not booked & {*world.sandbox.server.accepted_entries()}
+    manifest = json.loads((world.folder / "october" / "manifest.json").read_text())
+    digest = hashlib.sha256(Path(ledger.attrs["bktools"]["source"]).read_bytes()).hexdigest()
+    assert manifest["sources"]["ledger"]["sha256"] == digest
+    for close in (world.close(), world.close(apply=True)):
+        assert _ids(close, "exported_elsewhere") == booked
+        assert {*close.entries.loc[close.entries["reason"] == "exported_elsewhere", "fate"]} == {"in_books"}
+        assert close.figures.spent == first.figures.spent
+    assert not booked & {*world.sandbox.server.accepted_entries()}
+    with open_for_writing(world.service.settings) as journal:
+        (event,) = journal.events(EXPORTED_ELSEWHERE)
+        assert (event.person, digest in event.facts["evidence"]) == ("Ada", True)
+        vouchers = {entry["voucher"] for entry in event.facts["entries"]}
+        assert vouchers == {f"V{number}" for number in range(len(booked))}
+        undo_exported_elsewhere(journal, event.event_id, by="Grace", evidence="the vouchers were reversed")
+    again = world.close().entries
+    assert {*again.loc[again["fate"] == "ready", "id"]} == booked
+
+
+def _ids(close: Close, reason: str) -> set[str]:
+    return {*close.entries.loc[close.entries["reason"] == reason, "id"]}
