@@ -19,7 +19,6 @@ from bktools.errors import ConfigurationError, StorageError
 from bktools.service import Service
 from bktools.settings import (
     SANDBOX,
-    Secret,
     Settings,
     company_names_path,
     hidden,
@@ -213,13 +212,7 @@ def forget_sandbox(settings: Settings) -> None:
 
 def _at(server: Server, settings: Settings, names: Mapping[str, str] = {}) -> Settings:
     """Return the settings with what a running sandbox has; `names` are what a person calls the companies."""
-    of_server: dict[str, Any] = {
-        "base_url": server.base_url,
-        "token": Secret(server.token),
-        "api_key": Secret(server.api_key),
-        "balance_url": server.balance_url,
-        "balance_token": Secret(server.balance_token),
-    }
+    of_server = hidden(server.access)
     sources = {**settings.sources} | dict.fromkeys(of_server, words()("setting.running_sandbox"))
     company, name = settings.company, settings.company_name
     if company is None:

@@ -50,14 +50,7 @@ def serve(
 
 def _report(server: Server, text: results.Text) -> None:
     """Write how to connect to a server, by the names of the settings."""
-    settings = {
-        "base_url": server.base_url,
-        "token": server.token,
-        "api_key": server.api_key,
-        "balance_url": server.balance_url,
-        "balance_token": server.balance_token,
-        "company": server.company_id,
-    }
+    settings = {**server.access, "company": server.company_id}
     variables = {f"BKTOOLS_{name.upper()}": value for name, value in settings.items()}
     facts = {**settings, "state": server.file}
     how = words()("command.sandbox_serves")
@@ -66,10 +59,8 @@ def _report(server: Server, text: results.Text) -> None:
 
 def _on_request(method: str, path: str, status: int | None, seconds: float) -> None:
     # The threads of the server are outside of the command.
-    note(
-        f"{method} {visible_line(path)} {status or 'no answer'} {seconds * 1000:.0f} ms",
-        shown=not hushed.is_set(),
-    )
+    line = f"{method} {visible_line(path)} {status or 'no answer'} {seconds * 1000:.0f} ms"
+    note(line, shown=not hushed.is_set())
 
 
 @app.command("reset")

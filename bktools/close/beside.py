@@ -21,7 +21,6 @@ from bktools.close.request import CloseRequest
 from bktools.frames.arrow import to_arrow
 from bktools.frames.columns import days_of, with_column
 from bktools.frames.incoming import source_of
-from bktools.frames.schema import TEXT
 from bktools.frames.sums import HOME, NO_CURRENCY, NOTHING, money_of
 from bktools.journal.journal import Journal
 from bktools.journal.periods import exported_elsewhere, held_back
@@ -62,20 +61,21 @@ def months_before(
     """
     entries = as_entries(sent)
     held = as_entries(held_back(journal, request.company, sent))
-    exported = _before(entries.filter(pc.equal(entries["state"], "ACCEPTED")), request.period)
-    earlier = pa.concat_tables([part.select(GROUPS) for part in (exported, _before(held, request.period))])
+    is_before = c.sent_in < request.period
+    exported = pl.DataFrame(entries).filter(c.state == "ACCEPTED", is_before)
+    earlier = [exported.select(GROUPS), pl.DataFrame(held).filter(is_before).select(GROUPS)]
     counted = [
         pl.DataFrame(held).filter(c.first_held_in < request.period),
         pl.DataFrame(of_month).filter(booked_before(request.period)),
     ]
-    last = str(pc.max(exported["sent_in"]).as_py() or "")
+    last = str(exported["sent_in"].max() or "")
     rates = request.rates
     if rates and last and (kept := kept_rates(request.service.settings, request.company, last)):
         rates = kept.into(rates.own)
     tables = {
-        "earlier": earlier,
+        "earlier": to_arrow(pl.concat(earlier)),
         "counted_before": to_arrow(pl.concat([rows.select("id") for rows in counted])),
-        "last": with_home_amounts(spent_table(last, entries, held), rates),
+        "last": with_home(spent_table(last, entries, held), rates),
         "expected": recurring(
             of_month,
             entries,
@@ -109,8 +109,8 @@ def _is_large(request: CloseRequest, spent: pa.Table) -> pl.Expr:
     codes = [own, *(currency for _, currency, _ in rates.rows)]
     last_day = pc.max(days_of(spent)).as_py()
     worth = {code: float(rate) for code in codes if (rate := rates.at(code, last_day))}
-    rate_of_row = pl.col.currency.replace_strict(worth, default=None, return_dtype=pl.Float64)
-    size = pl.col.difference.abs().cast(pl.Float64) * rate_of_row
+    rate_of_row = c.currency.replace_strict(worth, default=None, return_dtype=pl.Float64)
+    size = c.difference.abs().cast(pl.Float64) * rate_of_row
     return (size >= LISTED_SHARE * abs(float(amount))).fill_null(value=False)
 
 
@@ -122,17 +122,12 @@ def with_kept_rates(request: CloseRequest) -> CloseRequest:
     if request.rates is None:
         return request
     settings = request.service.settings
-    month = pc.utf8_slice_codeunits(pc.cast(days_of(request.entries), pa.string()), 0, len("2026-10"))
-    of_month = request.entries.filter(pc.fill_null(pc.equal(month, request.period), False))
+    month = pl.Series(pl.from_arrow(days_of(request.entries))).dt.strftime("%Y-%m")
+    of_month = request.entries.filter((month == request.period).fill_null(value=False).to_arrow())
     rates = request.rates.into(settings.currency, of_month)
     in_own_currency(of_month, rates)
     keep_rates(rates, settings, request.company, request.period)
     return replace(request, rates=rates)
-
-
-def with_home_amounts(entries: pa.Table, rates: ExchangeRates | None) -> pa.Table:
-    """Return entries with their amount in the company's own currency, where rates were given."""
-    return entries if rates is None else with_home(entries, rates)
 
 
 def named_budget(request: CloseRequest, tables: Mapping[str, pa.Table]) -> pa.Table | None:
@@ -149,8 +144,6 @@ def named_budget(request: CloseRequest, tables: Mapping[str, pa.Table]) -> pa.Ta
     budget = with_ids(budget, keys_of_budget(budget), source=source, **frames)
     if rates is None:
         return budget
-    if "currency" not in budget.column_names:
-        budget = with_column(budget, "currency", pa.repeat(pa.scalar(rates.own, TEXT), len(budget)))
     return in_own_currency(budget, rates, month_end(dt.date.fromisoformat(f"{request.period}-01")))
 
 
@@ -196,8 +189,3 @@ def _label(row: Mapping[str, Any], keys: Sequence[str], words: Words) -> str:
 def _in_home(rows: pa.Table) -> pa.Table:
     """Return rows with their amounts in the company's own currency as those that are compared."""
     return with_column(with_column(rows, "amount", rows[HOME]), "currency", rows["home_currency"])
-
-
-def _before(rows: pa.Table, month: str) -> pa.Table:
-    """Return the entries of the journal that are of the months before this one."""
-    return rows.filter(pc.fill_null(pc.less(rows["sent_in"], month), False))

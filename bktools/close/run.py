@@ -17,7 +17,6 @@ from bktools.close.beside import (
     budget_tables,
     months_before,
     named_budget,
-    with_home_amounts,
     with_kept_rates,
 )
 from bktools.close.close import Close, CloseRun
@@ -45,6 +44,7 @@ from bktools.reconcile import Reconciliation, reconcile_accounts
 from bktools.settings import require_writable
 from bktools.snapshots.tables import load_categories, load_employees
 from bktools.spending.expected import LEAST
+from bktools.spending.rates import with_home
 from bktools.submit.accounts import create_with
 from bktools.submit.export_jobs import submit
 from bktools.wording import Sentence
@@ -78,7 +78,7 @@ def run_close(request: CloseRequest) -> Close:
         history = None if request.apply else earlier["history"]
         sent = sent_entries(journal, request.company, history, {plan.plan_id: request.prepared_by})
         entries = entries_of(plan, request.period, sent, jobs, request.words, frozenset(chart.assumed))
-        entries = with_home_amounts(entries, request.rates)
+        entries = with_home(entries, request.rates)
         stays_open = record_and_approve(request, journal, plan, entries)
         of_month = record_in(journal, request.period, request.company, settings.environment, sent)
         last_month, months = months_before(request, journal, of_month, chart.accounts, entries, sent)

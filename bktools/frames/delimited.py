@@ -54,8 +54,6 @@ WRITTEN_PLAINLY = (
     pa.types.is_time,
 )
 
-LARGEST_PLAIN_SCALE = 6
-
 
 class Profile(NamedTuple):
     """The format of a CSV file; one for a spreadsheet has a BOM, CRLF, and text that is no formula there."""
@@ -214,13 +212,9 @@ def _times(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.binary_join_element_wise(text, "Z", "") if zone else text
 
 
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    text = column.cast(pa.string())
-    if column.type.scale <= LARGEST_PLAIN_SCALE:
-        return text
-    # Arrow writes 0.00000001 as 1E-8.
-    values = [None if value is None else format(value, "f") for value in column.to_pylist()]
-    return pa.chunked_array([pa.array(values, pa.string())])
+def _plain(column: pa.ChunkedArray) -> pa.Array:
+    """Return decimals as text; Arrow would write 0.00000001 as 1E-8."""
+    return pc.cast(pl.Series(pl.from_arrow(column)).cast(pl.String).to_arrow(), TEXT)
 
 
 def in_minor_units(

@@ -344,14 +344,19 @@ def _currency_above(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _of_sheets(readings: Sequence[Reading], grids: Sequence[Grid]) -> Reading:
-    """Return the sheet that has all needed fields, or sheets with equal headings as one; else it is asked."""
+    """Return the sheet that has all needed fields, or sheets with the same headings as one; else it is asked.
+
+    A sheet may lack some headings of another one.
+    """
     most = max(map(_known_fields, readings))
     best = sorted(
         (one for one in readings if _known_fields(one) == most), key=lambda one: -len(one.table.lines)
     )
     reading, tables = best[0], [one.table for one in best]
     names = [table.sheet for table in tables]
-    if len(best) > 1 and reading.table.is_known and len({table.headings for table in tables}) == 1:
+    every = max((table.headings for table in tables), key=len)
+    are_same = all([*own.headings] == [one for one in every if one in own.headings] for own in tables)
+    if len(best) > 1 and reading.table.is_known and are_same:
         ends = {grid.sheet: int(grid.lines[-1]) for grid in grids}
         ordered = sorted(best, key=lambda one: [*ends].index(one.table.sheet))
         return _joined(ordered, ends)
@@ -370,23 +375,31 @@ def _known_fields(reading: Reading) -> int:
 
 
 def _joined(readings: Sequence[Reading], ends: Mapping[str | None, int]) -> Reading:
-    """Return sheets with equal headings as one, whose lines are counted on from sheet to sheet."""
-    first, *more = readings
+    """Return sheets as the one with most headings, whose lines are counted on from sheet to sheet."""
+    whole = max(readings, key=lambda one: len(one.table.headings))
     tables = [one.table for one in readings]
     before = np.cumsum([0, *(ends[table.sheet] for table in tables)])
-    first.table = replace(
-        tables[0],
+
+    def chunks_of(table: Table, heading: str) -> Sequence[pa.Array]:
+        if heading in table.named:
+            chunks: Sequence[pa.Array] = table.columns[table.named[heading]].chunks
+            return chunks
+        return [pa.repeat(pa.scalar("", schema.TEXT), len(table.lines))]
+
+    whole.table = replace(
+        whole.table,
         columns=[
-            pa.chunked_array([chunk for own in same for chunk in own.chunks], schema.TEXT)
-            for same in zip(*(table.columns for table in tables), strict=True)
+            pa.chunked_array([chunk for table in tables for chunk in chunks_of(table, heading)], schema.TEXT)
+            for heading in whole.table.headings
         ],
         lines=np.concatenate([table.lines + end for table, end in zip(tables, before, strict=False)]),
         numeric=frozenset.intersection(*(table.numeric for table in tables)),
         beyond=(),
     )
-    first.problems += [one for other in more for one in other.problems if one not in first.problems]
-    first.note("sheets_together", names=[table.sheet for table in tables])
-    return first
+    others = [one for other in readings if other is not whole for one in other.problems]
+    whole.problems += [one for one in others if one not in whole.problems]
+    whole.note("sheets_together", names=[table.sheet for table in tables])
+    return whole
 
 
 def read_headed(path: str | PathLike[str], headings: Collection[str], sheet: str) -> Table:

@@ -9,18 +9,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bktools.close.entries import OF_REASON, entries_of_plan
 from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan
 from bktools.findings.check import BEFORE, EXPORTED, HELD, IN_BOOKS, IN_DOUBT, READY
 from bktools.frames.arrow import to_arrow
-from bktools.frames.columns import days_of
 from bktools.frames.incoming import arrow_of
 from bktools.frames.names import month_and_company
-from bktools.frames.schema import TEXT
 from bktools.frames.sums import shares_of, total, with_one_reason
 from bktools.ledger import LedgerMatch
 from bktools.ledger.ledger_match import ARRIVED_CODES
@@ -33,6 +31,8 @@ from bktools.wording.numbers import percent
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+c = pl.col
 
 # Outcomes of entries in the ledger.
 ARRIVED, NOT_COMPARED, MISSING = IN_LEDGER = ("arrived", "not_compared", "missing_or_different")
@@ -236,35 +236,31 @@ def _with_states(
     section = "entry"
     if isinstance(entries, LedgerMatch):
         section = "status"
-        table = arrow_of(entries.entries, "the entries")
-        reasons = table["status"].to_pylist()
-        states = [OF_STATUSES.get(status, MISSING) for status in reasons]
+        rows = pl.DataFrame(arrow_of(entries.entries, "the entries"))
+        rows = rows.with_columns(state=c.status.replace_strict(OF_STATUSES, default=MISSING), reason="status")
     elif isinstance(entries, ExportPlan):
         outcomes = {} if jobs is None else dict(zip(jobs["batch_id"], jobs["outcome"], strict=True))
-        table = to_arrow(entries_of_plan(entries, outcomes))
         # A plan does not know which month's close exported an entry before.
-        states = [EXPORTED if state == BEFORE else state for state in table["fate"].to_pylist()]
-        reasons = with_one_reason(table, OF_REASON)["reason"].to_pylist()
+        rows = entries_of_plan(entries, outcomes).with_columns(state=c.fate.replace(BEFORE, EXPORTED))
     else:
-        table = (
-            arrow_of(entries, "the entries") if isinstance(entries, pd.DataFrame | pa.Table) else pa.table({})
-        )
-        if not {"fate", "reason"} <= set(table.column_names):
+        is_frame = isinstance(entries, pd.DataFrame | pa.Table)
+        rows = pl.DataFrame(arrow_of(entries, "the entries")) if is_frame else pl.DataFrame()
+        if not {"fate", "reason"} <= {*rows.columns}:
             raise ArgumentError("entries", Sentence("rule.plan_or_match"))
-        states = table["fate"].to_pylist()
-        reasons = with_one_reason(table, OF_REASON)["reason"].to_pylist()
-    if not {"amount", "currency"} <= set(table.column_names):
+        rows = rows.with_columns(state="fate")
+    if not {"amount", "currency"} <= {*rows.columns}:
         raise ArgumentError("entries", Sentence("rule.amounts_and_currencies"))
     names = {state: _name_of(texts, state) for state in STATES}
-    reasons = [
-        texts.name(section, reason) if state in WITH_REASONS else names.get(state, state)
-        for state, reason in zip(states, reasons, strict=True)
-    ]
-    columns = {name: table[name] for name in ("id", "company_id", "split_line") if name in table.column_names}
-    columns |= {"date": days_of(table), "amount": table["amount"], "currency": table["currency"]}
-    columns |= {"state": pa.array(map(names.get, states), TEXT), "reason": pa.array(reasons, TEXT)}
     # Entries in another state are left out.
-    return pa.table(columns).filter(pc.is_valid(columns["state"]))
+    rows = rows.filter(c.state.is_in([*names]))
+    if section == "entry":
+        rows = pl.DataFrame(with_one_reason(to_arrow(rows), OF_REASON))
+    has_reason, state = c.state.is_in(WITH_REASONS), c.state.replace_strict(names, return_dtype=pl.String)
+    reasons = {code: texts.name(section, code) for code in rows.filter(has_reason)["reason"].unique()}
+    reason = pl.when(has_reason).then(c.reason.replace(reasons)).otherwise(state)
+    rows = rows.with_columns(state=state, reason=reason)
+    there = ("id", "company_id", "split_line", "date", "amount", "currency", "state", "reason")
+    return to_arrow(rows.select(name for name in there if name in rows.columns))
 
 
 def _charts(

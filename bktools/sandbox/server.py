@@ -162,6 +162,12 @@ class Server:
             time.sleep(0.002)
         return self
 
+    @property
+    def access(self) -> dict[str, str]:
+        """Addresses and credentials by the names of a client's settings."""
+        names = ("base_url", "token", "api_key", "balance_url", "balance_token")
+        return {name: getattr(self, name) for name in names}
+
     def stop(self) -> None:
         """Stop serving and keep the state. Does nothing when the server is not running."""
         if self._thread is None:

@@ -119,12 +119,14 @@ def in_own_currency(rows: pa.Table, rates: ExchangeRates, undated: dt.date | Non
     return rows
 
 
-def with_home(rows: pa.Table, rates: ExchangeRates, undated: dt.date | None = None) -> pa.Table:
+def with_home(rows: pa.Table, rates: ExchangeRates | None, undated: dt.date | None = None) -> pa.Table:
     """Return rows with `home_amount`, each amount in the company's own currency, and `home_currency`.
 
     Each amount is rounded to the currency's units, and null where amount or rate are missing. An amount
-    without a day has the rate of the day `undated`.
+    without a day has the rate of the day `undated`. Without rates the rows stay.
     """
+    if rates is None:
+        return rows
     own = str(rates.own)
     units = MINOR_UNITS.get(own, USUAL)
     others = [(ALWAYS, own, Decimal(1)), *(row for row in rates.rows if row[1] != own)]
