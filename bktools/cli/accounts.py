@@ -34,10 +34,7 @@ OPEN = ("REJECTED", "UNKNOWN")
 
 
 @app.command("list")
-def list_accounts(
-    books: options.Company,
-    table: results.Table,
-) -> None:
+def list_accounts(books: options.Company, table: results.Table) -> None:
     """List the accounts known here: created, matched or imported.
 
     Example: bktools accounts list
@@ -45,10 +42,8 @@ def list_accounts(
     with books.connected() as service:
         accounts = bktools.load_accounts(books.company, service=service)
         ending = same(service.settings)
-    table.hand_over(
-        in_order(accounts, "state", NEXT),
-        columns=["external_id", "code", "name", "archived", "state", "id"],
-    )
+    columns = ["external_id", "code", "name", "archived", "state", "id"]
+    table.hand_over(in_order(accounts, "state", NEXT), columns=columns)
     _say_next(accounts["state"], ending)
     if accounts.empty:
         tell(words()("command.no_accounts", same=ending))
@@ -73,10 +68,8 @@ def create(
         reconciliation = reconciled(service, chart, mapping, note)
         accounts = bktools.create_accounts(reconciliation, apply=apply, new_chart=new_chart, service=service)
         ending = same(service.settings)
-    table.hand_over(
-        in_order(accounts, "outcome", NEXT),
-        columns=["external_id", "name", "outcome", "message"],
-    )
+    columns = ["external_id", "name", "outcome", "message"]
+    table.hand_over(in_order(accounts, "outcome", NEXT), columns=columns)
     for line in filter(None, [reconciliation.another_chart, *reconciliation.not_created]):
         tell(line)
     for phrase in reconciliation.unchecked:

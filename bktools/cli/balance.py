@@ -9,10 +9,7 @@ from bktools.cli import options, results
 from bktools.consoles import listed
 
 
-def balance(
-    books: options.Environment,
-    text: results.Text,
-) -> None:
+def balance(books: options.Environment, text: results.Text) -> None:
     """Show the company's balance (deprecated in the interface).
 
     The balance has its own host and token: BKTOOLS_BALANCE_URL and BKTOOLS_BALANCE_TOKEN. The service names

@@ -51,15 +51,8 @@ def compare(
     for line in about["headline"]:
         note(line)
     after = texts("command.now") if after is None else about["after"]
-    note(
-        texts(
-            "command.differences_between",
-            count=len(changes),
-            before=about["before"],
-            after=after,
-            smaller=smaller or None,
-        )
-    )
+    facts = {"count": len(changes), "before": about["before"], "after": after, "smaller": smaller or None}
+    note(texts("command.differences_between", **facts))
     if table.is_for_people:
         for column in ("table", "change"):
             changes[column] = [texts.name("change", code) for code in changes[column]]

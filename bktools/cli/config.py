@@ -8,10 +8,7 @@ from bktools.cli import options, results
 from bktools.wording import words
 
 
-def config(
-    books: options.Environment,
-    table: results.Table,
-) -> None:
+def config(books: options.Environment, table: results.Table) -> None:
     """Show the settings in force and their sources, secrets masked.
 
     Example: BKTOOLS_ENVIRONMENT=staging bktools config

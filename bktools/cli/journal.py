@@ -113,11 +113,7 @@ def restore(
 
 
 @app.command("move")
-def move(
-    books: options.Environment,
-    text: results.Text,
-    by: str = options.BY,
-) -> None:
+def move(books: options.Environment, text: results.Text, by: str = options.BY) -> None:
     """Move the journal to the empty database of BKTOOLS_JOURNAL.
 
     It is copied and checked, then the file is closed and kept.

@@ -9,9 +9,7 @@ from bktools.progress import note
 from bktools.wording import words
 
 
-def mappings(
-    table: results.Table,
-) -> None:
+def mappings(table: results.Table) -> None:
     """List the saved mappings.
 
     A mapping keeps the options that read files with the same headings; one that cannot be read has the

@@ -21,11 +21,7 @@ Month = Annotated[str, Argument(metavar="MONTH", help="The month, such as 2026-1
 
 
 @app.callback()
-def show(
-    context: typer.Context,
-    books: options.Company,
-    table: results.Table,
-) -> None:
+def show(context: typer.Context, books: options.Company, table: results.Table) -> None:
     """List the months: their state, by whom and when prepared and approved, exported, held back, still open.
 
     Example: bktools periods
@@ -84,9 +80,5 @@ def reopen(
     """
     with books.connected() as service:
         bktools.reopen_period(month, by=by, reason=reason, service=service)
-    text.report(
-        words()("command.reopened", month=month, by=by.strip()),
-        period=month,
-        state="OPEN",
-        by=by.strip(),
-    )
+    reopened = words()("command.reopened", month=month, by=by.strip())
+    text.report(reopened, period=month, state="OPEN", by=by.strip())

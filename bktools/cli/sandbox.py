@@ -59,10 +59,8 @@ def _report(server: Server, text: results.Text) -> None:
 
 def _on_request(method: str, path: str, status: int | None, seconds: float) -> None:
     # The threads of the server are outside of the command.
-    note(
-        f"{method} {visible_line(path)} {status or 'no answer'} {seconds * 1000:.0f} ms",
-        shown=not hushed.is_set(),
-    )
+    line = f"{method} {visible_line(path)} {status or 'no answer'} {seconds * 1000:.0f} ms"
+    note(line, shown=not hushed.is_set())
 
 
 @app.command("reset")

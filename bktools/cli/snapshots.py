@@ -32,17 +32,9 @@ def snapshots(books: options.Environment, table: results.Table) -> None:
             for snapshot in reversed(store.history(query)):
                 facts = snapshot.facts()
                 complete = "damaged" if facts is None or snapshot.is_damaged else _complete(facts)
-                rows.append(
-                    (
-                        query.table,
-                        _filters(query),
-                        snapshot.time,
-                        None if facts is None else facts.rows,
-                        snapshot.size(),
-                        complete,
-                        str(snapshot.path),
-                    )
-                )
+                count = None if facts is None else facts.rows
+                path, size = str(snapshot.path), snapshot.size()
+                rows.append((query.table, _filters(query), snapshot.time, count, size, complete, path))
     table.hand_over_rows("table filters fetched_at rows bytes complete file", rows)
     if not rows:
         note(words()("command.no_snapshots"))

@@ -159,10 +159,14 @@ def _may_be_side(column: Column) -> bool:
     return {"debit", "credit"} <= {*map(side_of, column.kinds)} or (0 < column.share < 1 and are_words)
 
 
-def _are_posting_sides(column: Column) -> bool:
-    """Whether each cell says a side; money in or out, such as revenue, says the kind of a transaction."""
+def says_kind(text: str) -> bool:
+    """Whether a cell says money in or out, such as revenue, which is no side of a posting."""
     kinds = terms.values("money_in", "money_out") - terms.values("debit", "credit")
-    return column.most(lambda text: side_of(text) and terms.normal(text) not in kinds, 1)
+    return terms.normal(text) in kinds
+
+
+def _are_posting_sides(column: Column) -> bool:
+    return column.most(lambda text: side_of(text) and not says_kind(text), 1)
 
 
 def _may_be_currency(column: Column) -> bool:

@@ -1,8 +1,8 @@
 """Ledgers that are reports, as Xero, QuickBooks and others write them: an account stands above its postings.
 
 A report becomes the table that it is made of: the titles above a posting are its account, or its voucher
-where each row has an account, and rows without a posting are left out. Totals below the postings, and running
-balances beside them, show whether rows are missing.
+where each row has an account, and rows without a posting are left out. Totals below the postings show whether
+rows are missing.
 QuickBooks Online writes amounts by the nature of each account, positive where it grows: the signs are those
 under which all vouchers balance.
 """
@@ -10,10 +10,12 @@ under which all vouchers balance.
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from decimal import Decimal
-from itertools import chain, pairwise
+from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -66,13 +68,16 @@ def under_titles(reading: Reading) -> None:
 
 
 class _Amounts:
-    """The amounts of a table by row, and what its totals and balances say of them."""
+    """The amounts of a table by row, and what its totals say of them."""
 
     def __init__(self, reading: Reading, fields: Sequence[str]) -> None:
         self.reading = reading
-        figures = {name: Figures.of(reading.column(name)) for name in fields}
-        self.are_there: Mask = np.logical_or.reduce([own.has_amount for own in figures.values()])
-        self._columns = {name: own.values(own.own_mark)[0].to_pylist() for name, own in figures.items()}
+        self._figures = {name: Figures.of(reading.column(name)) for name in fields}
+        self.are_there: Mask = np.logical_or.reduce([own.has_amount for own in self._figures.values()])
+
+    @cached_property
+    def _columns(self) -> dict[str, list[Decimal | None]]:
+        return {name: own.values(own.own_mark)[0].to_pylist() for name, own in self._figures.items()}
 
     def sums(self, *rows: int) -> dict[str, Decimal]:
         """Return the sum of rows by field."""
@@ -91,30 +96,6 @@ class _Amounts:
         if stated != summed and self.sums(total) != self.sums(*rows):
             facts = {"name": name, "stated": str(stated), "summed": str(summed)}
             self.reading.doubts.append(note("total_differs", **facts))
-
-    def steps(
-        self, balances: pa.ChunkedArray, rows: Sequence[int], paths: Sequence[_Path]
-    ) -> tuple[list[tuple[int, int]], int]:
-        """Return pairs of rows of an account whose balances differ by another amount, and how many do not.
-
-        A balance grows by debits or by credits, and may have no sign.
-        """
-        figures = Figures.of(balances)
-        column = figures.values(figures.own_mark)[0].to_pylist()
-        wrong, right = [], 0
-        for before, row, is_first in zip(
-            [0, *rows], rows, [True, *(one != other for one, other in pairwise(paths))], strict=False
-        ):
-            old, new = _ZERO if is_first else column[before], column[row]
-            if None in (old, new):
-                continue
-            moves = {abs(self.net(row)), abs(sum(self.sums(row).values(), _ZERO))}
-            if not moves.isdisjoint((abs(new - old), abs(new) + abs(old))):
-                right += 1
-            elif not is_first:
-                # An account may have had a balance before.
-                wrong.append((before, row))
-        return wrong, right
 
 
 def _behind_account(text: str) -> str:
@@ -195,17 +176,14 @@ def _take_titles(amounts: _Amounts, is_posting: Mask, *, are_accounts: bool) -> 
     titles = _titles(amounts, is_posting, min(balances, default=None))
     postings = np.flatnonzero(is_posting).tolist()
     paths = titles.at(postings)
-    wrong, right = amounts.steps(table.columns[balances[0]], postings, paths) if balances else ([], 0)
-    is_certain = bool(titles.totals) or right > max(len(wrong), 1) or not amounts.net(*postings)
+    # Titles have totals or balances, or their postings balance as a whole.
+    is_certain = bool(titles.totals or balances) or not amounts.net(*postings)
     if not all(paths) or not (is_certain if are_accounts else titles.totals):
         return False
     for text, row, first in titles.totals:
         if amounts.are_there[row]:
-            amounts.hold(text, row, [one for one in postings if first < one < row])
+            amounts.hold(text, row, postings[bisect(postings, first) : bisect(postings, row)])
     reading.doubts += titles.of_others[:1]
-    if wrong and right > len(wrong):
-        before, line = (int(table.lines[row]) for row in wrong[0])
-        reading.doubts.append(note("balance_jumps", count=len(wrong), before=before, line=line))
     if are_accounts and not reading.has("debit", "credit"):
         reading.turned = frozenset(table.lines[_turned(amounts, postings, paths)].tolist())
     rows = sorted([*postings, *titles.unclear])
@@ -216,7 +194,7 @@ def _take_titles(amounts: _Amounts, is_posting: Mask, *, are_accounts: bool) -> 
         for at, (field, heading) in enumerate(_HEADINGS.items()):
             texts = [codes[path][at] for path in titles.at(rows)]
             reading.add(field, pa.chunked_array([texts], schema.TEXT), heading)
-    names = pa.array([path[-1] for path in titles.at(rows)], schema.TEXT)
+    names = pa.array([":".join(path[-1:]) for path in titles.at(rows)], schema.TEXT)
     accounts = pa.table([reading.column("account_code"), names], ["code", "title"])
     counts = accounts.group_by("title").aggregate([("code", "count_distinct")])["code_count_distinct"]
     are_vouchers = not are_accounts and pc.max(counts).as_py() > 1

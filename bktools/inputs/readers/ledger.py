@@ -181,9 +181,10 @@ def _ask_account(reading: Reading) -> None:
         # Beside one amount, two columns that are filled in each row are the two accounts.
         pair = [reading.heading("debit"), reading.heading("credit")]
     codes = [place for place in offered if are_account_codes(reading.seen(place))]
-    if len(pair) < 2 and len(codes) == 2 and not reading.has("debit", "credit"):
-        # Two columns of codes may be debit and credit accounts, in either order.
-        both = [[table.headings[place] for place in own] for own in (codes, codes[::-1])]
+    two = codes or offered
+    if len(pair) < 2 and len(two) == 2 and not reading.has("debit", "credit"):
+        # Two columns may be debit and credit accounts, in either order.
+        both = [[table.headings[place] for place in own] for own in (two, two[::-1])]
         choices = [
             {"columns": {"debit_account": one, "credit_account": other}} for one, other in both
         ] + choices

@@ -20,6 +20,7 @@ from bktools.frames import schema
 from bktools.inputs import cells, terms
 from bktools.inputs.assignment import candidates
 from bktools.inputs.columns import Column, side_of
+from bktools.inputs.fields import says_kind
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
 from bktools.inputs.table import Mask
@@ -41,6 +42,8 @@ def ask_side(reading: Reading) -> None:
     if not beside:
         columns = map(reading.seen, reading.free())
         beside = [column for column in columns if _may_say_sides(column)]
+        if reading.kind == "ledger":
+            beside = [column for column in beside if not all(map(says_kind, column.filled))]
         choices = [
             {"columns": {"side": column.heading}, "sides": dict(zip(kinds, ("debit", "credit"), strict=True))}
             for column in beside
