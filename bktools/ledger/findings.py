@@ -146,7 +146,7 @@ class _Findings:
             yield self._of_entry(entry, code, row)
 
     def in_other_months(self) -> Iterator[Finding]:
-        """Yield one finding for all entries whose posting is in another month, as late as usual."""
+        """Yield one finding for all entries whose posting is in another month."""
         judged = self._judged
         booked = np.flatnonzero(judged.is_shown & (judged.verdict.status == Status.BOOKED))
         if not len(booked):
@@ -164,6 +164,7 @@ class _Findings:
             "last": _day_text(days.max()),
             "booked_first": _text(pc.min(booked_days).as_py()),
             "booked_last": _text(pc.max(booked_days).as_py()),
+            "late": int(judged.verdict.days_late[entries].max()),
             "places": self._places([each for entry in entries for each in judged.verdict.postings(entry)]),
         }
         yield Finding(Status.BOOKED.code, ANOTHER_MONTH, tuple(entries), "", facts)

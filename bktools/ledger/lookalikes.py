@@ -27,6 +27,7 @@ from bktools.ledger.case import may_hold
 from bktools.ledger.entry_names import FIELDS, Entry
 from bktools.ledger.entry_rows import sums_in_a_row
 from bktools.ledger.gates import EARLIER, LATEST, UNDER_A_WEEK
+from bktools.ledger.matching import DECIDABLE
 from bktools.ledger.study import Study
 from bktools.ledger.telling import Telling, leave_open
 from bktools.ledger.verdict import BOOKED, Reason, Status
@@ -84,7 +85,10 @@ class Lookalikes:
         named = [piece for piece in naming if x.is_named_alone_in(piece.text) and piece.gross * x.cents >= 0]
         # An equal amount on another account is no sum.
         sums = [piece for piece in self._in_a_row[x.e] if own.isdisjoint({piece.gross, *piece.nets.values()})]
-        return [*of_amount, *named, *sums, *self._with_more(x, due)]
+        # Where the style is not known, amounts may be without a tax: words are enough.
+        in_words = [] if self._study.share >= DECIDABLE else self._with_words(x)
+        in_words = [piece for piece in in_words if piece in near]
+        return [*of_amount, *named, *sums, *in_words, *self._with_more(x, due)]
 
     def _with_more(self, x: Entry, due: int) -> list[Piece]:
         """Return the pieces on an entry's account that have more than it, and nothing of another entry."""

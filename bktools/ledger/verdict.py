@@ -181,7 +181,7 @@ class Verdict:
         """Return the rows of the postings that hold an entry, or that are to be looked at."""
         group = self.group[entry]
         own = np.flatnonzero(self.posting_group == group).tolist() if group >= 0 else ()
-        return (*own, *self.evidence.get(entry, ()))
+        return tuple(dict.fromkeys((*own, *self.evidence.get(entry, ()))))
 
     def decide(self, entries: Any, status: Any, reason: Reason | None = None) -> None:
         """Give entries their status, and the reason why they are not comparable."""

@@ -441,6 +441,8 @@ def test_what_is_not_compared_is_named():
     )
     assert len(match.entries) == 11
     assert "not compared: texts" in repr(match)
+    named = match_ledger(exported(12), ledger(plainly_booked(exported(12))).assign(account_code="Travel"))
+    assert named.unchecked[-1].startswith("accounts (none of the entries', such as")
 
 
 @pytest.mark.parametrize("empty", ["exported", "ledger"])
