@@ -237,19 +237,20 @@ def import_elsewhere(
 
     Example: bktools export import exported.csv --by Ada --evidence "list of exports in the service, 31 Oct"
     """
-    import pandas as pd
-
+    from bktools.frames.columns import texts_of
+    from bktools.frames.incoming import arrow_of
+    from bktools.frames.schema import ENTRY_DATA
     from bktools.journal.statements import record_exported_elsewhere
     from bktools.journal.writing import open_for_writing
 
     with books.connected() as service:
         company_id = rules.company_of(service.settings)
         rows = _exported(reading.read_entries(entries, mapping, company_id, {}))
-        known = [name for name in ("date", "amount", "currency", "supplier") if name in rows.columns]
-        rows = rows.drop_duplicates("id")[["id", *known]].rename(columns={"id": "entry_id"})
-        listed: list[dict[str, Any]] = [
-            {str(name): str(value) for name, value in row.items() if not pd.isna(value)}
-            for row in rows.to_dict("records")
+        table = arrow_of(rows.drop_duplicates("id"))
+        columns = {"entry_id": texts_of(table, "id"), **{name: texts_of(table, name) for name in ENTRY_DATA}}
+        listed = [
+            {name: value for name, value in zip(columns, values, strict=True) if value is not None}
+            for values in zip(*columns.values(), strict=True)
         ]
         with open_for_writing(service.settings) as journal:
             event = record_exported_elsewhere(

@@ -28,7 +28,7 @@ def mcp(
         exists=True,
         file_okay=False,
     ),
-    http: int | None = option("--http PORT", "Serve HTTP on loopback, with a new token; 0: any port.", min=0),
+    http: int | None = option("--http PORT", "Serve HTTP on loopback; 0: any port.", min=0, max=65535),
     print_config: bool = option("--print-config", "Print the settings for a client, and end.", False),
 ) -> None:
     """Let an assistant prepare a month (MCP server); it cannot book.

@@ -96,7 +96,8 @@ KEYS = option(
 PERIOD = option("--period PERIOD", "Only these: 2026-10, 2026-Q3, 2026 or 2026-01..2026-10.")
 RATES = option(
     "--rates FILE",
-    "Rates in the company's currency: a file of date, currency and rate, such as 2026-10-01,USD,0.8712.",
+    "Rates in the company's currency: a file of date, currency and rate, such as 2026-10-01,USD,0.8712. "
+    "Amounts are in that currency, too.",
 )
 LARGEST_FIRST = option("--largest-first", "Sort by amount instead of by the keys.", False)
 EXPORTED_AT = option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +49,9 @@ def spend(
         rows, by=keys, period=period, rates=rates, shares=shares, largest_first=largest_first, **names
     )
     note_questionable(sums.attrs["bktools"]["questionable"])
+    if rates is not None and len(sums):
+        total = sum(Decimal(str(amount)) for amount in sums["home_amount"].dropna())
+        note(words()("command.in_own", amounts={sums["home_currency"].iloc[0]: total}))
     table.hand_over(sums, columns=shown_columns(sums))
 
 

@@ -23,7 +23,7 @@ from bktools.frames.columns import days_of, with_column
 from bktools.frames.incoming import source_of
 from bktools.frames.sums import HOME, NO_CURRENCY, NOTHING, money_of
 from bktools.journal.journal import Journal
-from bktools.journal.periods import held_back
+from bktools.journal.periods import exported_elsewhere, held_back
 from bktools.spending.budgets import keys_of_budget, with_ids
 from bktools.spending.differences import compared
 from bktools.spending.rates import (
@@ -77,7 +77,13 @@ def months_before(
         "counted_before": to_arrow(pl.concat([rows.select("id") for rows in counted])),
         "last": with_home(spent_table(last, entries, held), rates),
         "expected": recurring(
-            of_month, entries, held, request.period, last, request.begun_at.astimezone().date()
+            of_month,
+            entries,
+            held,
+            request.period,
+            last,
+            request.begun_at.astimezone().date(),
+            elsewhere=as_entries(exported_elsewhere(journal, request.company)),
         ),
         "verified": verified_months(journal, request.company),
     }

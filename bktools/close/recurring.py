@@ -21,14 +21,22 @@ c = pl.col
 
 
 def recurring(
-    entries: pa.Table, sent: pa.Table, held: pa.Table, month: str, last: str, as_of: dt.date
+    entries: pa.Table,
+    sent: pa.Table,
+    held: pa.Table,
+    month: str,
+    last: str,
+    as_of: dt.date,
+    *,
+    elsewhere: pa.Table,
 ) -> pa.Table:
     """Return the entries that are expected in a month and missing, then those that were missing last month.
 
     One row per expected entry: `month` (in which it was expected), and the columns of `expected_entries`. An
     entry of last month that was missing at its close is "late" or "came" where it came since. `entries` are
-    those of the month's close, `sent` and `held` the entries of the company in the journal, `as_of` is the
-    day of the close. `source_of` the table has months_known: how many months before have entries.
+    those of the month's close, `sent`, `held` and `elsewhere` the entries of the company in the journal, of
+    which the last were known before any close; `as_of` is the day of the close. `source_of` the table has
+    months_known: how many months before have entries.
     """
     is_of_others = (c.fate == LEFT_OUT) & (c.reason != "later_period")
     current = pl.DataFrame(entries).filter(~is_of_others.fill_null(value=False))
@@ -37,9 +45,14 @@ def recurring(
         pl.DataFrame(held).with_columns(met_in=c.first_held_in.fill_null("")),
         current.with_columns(met_in=pl.lit(month)),
     )
+    met = pl.concat([part.select("id") for part in parts])
+    others = pl.DataFrame(elsewhere).join(met, on="id", how="anti").with_columns(met_in=pl.lit(""))
     # Each entry that any close met, once, with the month of the close that met it first.
     known = pl.concat(
-        [part.select(name for name in (*COLUMNS, "met_in") if name in part.columns) for part in parts],
+        [
+            part.select(name for name in (*COLUMNS, "met_in") if name in part.columns)
+            for part in (*parts, others)
+        ],
         how="diagonal_relaxed",
     ).filter(c.id.is_null() | (c.id == "") | pl.struct("id", "split_line").is_first_distinct())
     everything = to_arrow(known)

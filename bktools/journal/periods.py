@@ -41,6 +41,7 @@ HELD = pa.schema(
     | {"split_line": COUNT, **ENTRY_DATA, "held_at": INSTANT, "first_held_in": TEXT}
     | {"outcome": TEXT, "resolved_period": TEXT, "resolved_at": INSTANT, "resolved_job_id": TEXT}
 )
+ELSEWHERE = pa.schema({"entry_id": TEXT, "split_line": COUNT, **ENTRY_DATA})
 CLOSES = pa.schema({"at": INSTANT, "prepared_by": TEXT, "approved_by": TEXT, "plan_id": TEXT})
 EVENTS = pa.schema(
     dict.fromkeys(("code", "state", "batch_id", "at", "message", "done_by", "facts"), TEXT) | {"at": INSTANT}
@@ -390,6 +391,19 @@ def held_back(journal: Journal, company_id: str, sent: pa.Table, month: str | No
             row |= {"outcome": "resolved", "resolved_period": job["period"], "resolved_job_id": job["job_id"]}
             row["resolved_at"] = job["sent_at"] and job["sent_at"].isoformat()
     return table_of([wanted], HELD)
+
+
+def exported_elsewhere(journal: Journal, company_id: str) -> pa.Table:
+    """Return the entries of a company that were exported elsewhere, with what is known of them."""
+    standing = journal.exported_elsewhere(company_id)
+    events = {event.event_id: event for event in standing.values()}
+    rows = [
+        {**entry, "split_line": 0}
+        for event in events.values()
+        for entry in event.facts["entries"]
+        if standing[entry["entry_id"]].event_id == event.event_id
+    ]
+    return table_of([rows], ELSEWHERE)
 
 
 def _held_in(closes: Iterable[Row]) -> Iterator[dict[str, Any]]:

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
@@ -34,6 +35,7 @@ DAYS_OF_MONTH = 30.44
 STATES = ("missing", "late", "due", "came")
 OWNER = ("supplier", "currency", "company_id")
 KEYS = ("supplier", "category_name", "currency", "company_id", "category_id")
+OF_HABIT = (*OWNER, "category")
 LAST = ("amount_1", "amount_2", "amount_3")
 
 # What an entry is to that of the month before: one of the three months before it (-3 to -1), the one of the
@@ -130,7 +132,7 @@ def expected_in(table: pa.Table, month: str, as_of: dt.date) -> pl.DataFrame:
     shown = (
         entries.join(amounts, on="number")
         .with_columns(amounts=pl.concat_list("amount", "before"), expected_on=c.day.dt.offset_by("1mo"))
-        .filter(count >= LEAST, count.sum().over(KEYS) >= REGULAR * c.known)
+        .filter(count >= LEAST, count.sum().over(OF_HABIT) >= REGULAR * c.known)
         .join(arrived, on="number", how="left")
         .with_columns(
             c.amounts.list.sort().list.get((count - 1) // 2).alias("amount"),
@@ -156,11 +158,13 @@ def _entries(table: pa.Table, month: str) -> pl.DataFrame:
     `ago` is how many months before the month they came, `known` how many of the supplier and category did.
     """
     columns = {name: text_of(table, name) for name in KEYS}
+    # A category keeps its ID when it gets another name.
+    columns |= {"category": pc.coalesce(columns["category_id"], columns["category_name"])}
     columns |= {"day": days_of(table), "amount": amounts_of(table)}
     entries = pl.DataFrame(pa.table(columns)).filter(c.supplier != "", c.amount != 0, c.day.is_not_null())
     ago = _months_before(month, entries["day"])
     entries = entries.with_columns(ago=ago).filter(c.ago.is_between(-1, MONTHS)).with_row_index("number")
-    return entries.with_columns(known=(c.ago > 0).sum().over(KEYS))
+    return entries.with_columns(known=(c.ago > 0).sum().over(OF_HABIT))
 
 
 def _months_before(month: str, days: pl.Series) -> pl.Series:
@@ -184,8 +188,7 @@ def _matches(entries: pl.DataFrame) -> pl.DataFrame:
         .with_columns(months=months, change=change, days=(c.other_day - usual_day).dt.total_days().abs())
         .with_columns(
             is_usual=(c.change <= USUAL_SHARE) & (c.days <= USUAL_DAYS),
-            is_moved=c.category_id.ne_missing(c.other_category_id)
-            | c.category_name.ne_missing(c.other_category_name),
+            is_moved=c.category.ne_missing(c.other_category),
         )
     )
     roles = (

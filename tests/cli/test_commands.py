@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+import bktools
 from bktools.cli.exits import Exit
 from bktools.sandbox import Fault
 
@@ -258,6 +260,21 @@ def test_what_is_done(run, samples, promise):
     assert done.returncode == code, done.stderr
     assert re.search(out, done.stdout), done.stdout
     assert re.search(err or "^$", done.stderr), done.stderr
+
+
+def test_a_total_of_all_currencies_is_in_the_own_one(run, samples):
+    """With rates, the sum of all rows is noted beside the table: each entry converted and rounded."""
+    rates = {"EUR": "1", "USD": "0.87", "CHF": "1.05", "JPY": "0.006", "SEK": "0.09"}
+    rows = "".join(f"2026-01-01,{name},{rate}\n" for name, rate in rates.items() if name != "EUR")
+    Path("rates.csv").write_text(f"date,currency,rate\n{rows}", encoding="utf-8")
+    done = run(f"spend {samples[1]} --by supplier --rates rates.csv")
+    entries = bktools.read_entries(samples[1]).dropna(subset="amount")
+    pairs = zip(entries["amount"], entries["currency"], strict=True)
+    amounts = [Decimal(str(amount)) * Decimal(rates[currency]) for amount, currency in pairs]
+    total = sum(amount.quantize(Decimal("0.01"), ROUND_HALF_UP) for amount in amounts)
+    copied = entries[entries.duplicated(["id", "date", "amount", "currency"])]
+    total -= sum(Decimal(str(amount)) for amount in copied["amount"])
+    assert f"in all, at the rates given: EUR {total:,}" in done.stderr
 
 
 def test_the_file_of_a_comparison_names_its_sides(run, samples):

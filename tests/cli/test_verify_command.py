@@ -10,8 +10,11 @@ from decimal import Decimal
 
 import pytest
 
+import bktools
 from bktools.cli.exits import Exit
 from bktools.errors import ArgumentError, InputError
+from bktools.journal.journal import Journal
+from bktools.journal.periods import exported_elsewhere
 from bktools.sandbox.faults import Fault
 
 # The ledgers of the tests end in 2030: their postings were there when they were exported.
@@ -212,6 +215,10 @@ def test_what_was_exported_elsewhere_is_not_sent(run, sandbox, entries):
     """Entries exported by hand are recorded once and not sent; after that is undone, they are sent."""
     code, said = run('export import entries.csv --by Ada --evidence "list of exports"')
     assert (code, "4 entries recorded as exported elsewhere" in said) == (Exit.DONE, True)
+    with bktools.connect() as service, Journal(service.settings) as journal:
+        known = exported_elsewhere(journal, sandbox.server.company_id).to_pylist()
+    # With their days and amounts, by which a later close tells what comes every month.
+    assert [(f"{row['date']}", str(row["amount"])) for row in known] == [row[:2] for row in entries]
     run("export compose entries.csv --out none.plan")
     assert run("export submit none.plan --apply --first-export --by Ada")[0] == Exit.DONE
     assert sandbox.server.accepted_entries() == {}

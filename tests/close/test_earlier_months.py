@@ -14,7 +14,7 @@ from bktools.journal.statements import record_exported_elsewhere
 from bktools.journal.writing import open_for_writing
 from bktools.reports.folder import tables_of
 
-SUPPLIER = "Miete Altbau GmbH"
+SUPPLIER, PHONE = "Miete Altbau GmbH", "Telefon AG"
 SUMMER = pd.to_datetime(["2026-06-01", "2026-07-01", "2026-08-03", "2026-09-01"])
 # A rent of each month, which another system exported: October's, too.
 ELSEWHERE = [*SUMMER, pd.Timestamp("2026-10-01")]
@@ -39,7 +39,10 @@ def october(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
         chart = bktools.read_chart_of_accounts(samples[0], company=company)
         sample = bktools.read_entries(samples[1])
         history = _history(sample)
-        known = history[["id", "date", "amount", "currency", "supplier"]].rename(columns={"id": "entry_id"})
+        known = history[["id", "date", "amount", "currency", "supplier", "category_id"]]
+        phone = known.head(len(SUMMER)).assign(supplier=PHONE, id=[str(uuid.uuid4()) for _ in SUMMER])
+        known = pd.concat([known, phone]).rename(columns={"id": "entry_id"})
+        known = known.assign(date=known["date"].dt.strftime("%Y-%m-%d"))
         with open_for_writing(service.settings) as journal:
             record_exported_elsewhere(
                 journal,
@@ -79,6 +82,16 @@ def test_the_month_after_is_not_compared_with_them(october: dict[str, Close]):
     """November stands beside what October spent."""
     before = {change.currency: change.before for change in october["november"].figures.against}
     assert before["EUR"] == october["with history"].figures.spent.amounts["EUR"]
+
+
+def test_entries_of_another_system_show_what_comes_every_month(october: dict[str, Close]):
+    """The first close here names the bill that the other system had each month; the rent came there."""
+    close = october["alone"]
+    assert PHONE in close.missing["supplier"].to_pylist()
+    assert SUPPLIER not in close.missing["supplier"].to_pylist()
+    usual = dict(zip(close.missing["supplier"].to_pylist(), close.missing["amount"].to_pylist(), strict=True))
+    assert usual[PHONE] == 9000
+    assert not any("earlier months" in phrase for phrase in close.run.unchecked)
 
 
 def _ids(close: Close, days: pd.DatetimeIndex) -> pd.Series:
