@@ -114,7 +114,7 @@ def pieces_left(study: Study, kinds: Kinds) -> list[Piece]:
         if piece.gross and (piece.v in used_accounts or can_be_cut):
             free = {a: net for a, net in piece.nets.items() if net and a not in used_accounts[piece.v]}
             pieces += [replace(piece, id=(piece.v, a), gross=net, nets={a: net}) for a, net in free.items()]
-        else:
+        elif any(piece.nets.values()):  # a voucher that cancels itself holds nothing
             pieces.append(piece)
     return pieces
 
