@@ -97,7 +97,7 @@ def _are_plainly_days(column: Column) -> bool:
 
 def _may_be_code(column: Column) -> bool:
     is_telling = has_digits(column) or not column.repeats
-    is_share = column.has_cents() and not _are_dotted(column)
+    is_share = column.has_cents() and (column.says_another_amount or not _are_dotted(column))
     is_another = column.says("no_code") or column.most(is_day) or is_share
     return column.share == 1 and not is_another and is_telling
 

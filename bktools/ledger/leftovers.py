@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -116,17 +116,7 @@ def pieces_left(study: Study, kinds: Kinds) -> list[Piece]:
             pieces += [replace(piece, id=(piece.v, a), gross=net, nets={a: net}) for a, net in free.items()]
         else:
             pieces.append(piece)
-    return _without_returned(pieces)
-
-
-def _without_returned(pieces: Sequence[Piece]) -> list[Piece]:
-    """Leave the moves away that come back: as many go there as back."""
-
-    def lot(piece: Piece, sign: int = 1) -> tuple[tuple[int, int], ...]:
-        return tuple(sorted((account, sign * net) for account, net in piece.nets.items()))
-
-    moves = Counter(lot(piece) for piece in pieces if piece.is_move)
-    return [piece for piece in pieces if not piece.is_move or moves[lot(piece)] != moves[lot(piece, -1)]]
+    return pieces
 
 
 # ---- proven pairs that are judged again

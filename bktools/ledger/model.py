@@ -10,8 +10,9 @@ group's last day, the end of its week or month, or the day of sending: whichever
 1. Vouchers: by number, else document, else running balance. Contra accounts carry at least half of the costs
    in most of their vouchers, and more than half of these amounts do not come back: without such an account,
    vouchers have no cost side, and entries stay open. The side of costs is that of most postings, or as given.
-2. Unit and gate: the finest unit that explains nearly as many entries as the best one (within 5%). The gate
-   holds 97% of the vouchers whose amount is singular; with fewer than five of these it is 0 to 6 days.
+2. Unit and gate: the finest unit that explains nearly as many entries as the best one (within 5%); a receipt
+   of several lines is as fine as an entry. The gate holds 97% of the vouchers whose amount is singular; with
+   fewer than five of these it is 0 to 6 days.
 3. Proven: groups and vouchers of equal accounts and total, as many of one as of the other in one stretch of
    days. The text denies an equal amount, where nine in ten vouchers carry the text of their entry; a singular
    one only with no word of it. A voucher by a seldom contra account proves nothing without a text.
@@ -26,9 +27,9 @@ group's last day, the end of its week or month, or the day of sending: whichever
    entry's text, has its amount (it may be a second booking) or the opposite (it may take the entry back, or
    move it); or if it has the opposite, and no other entry and no other posting has the amount. Such an entry
    is not certain until a story uses the posting. The words of one entry alone, with a number in them, say
-   so for a quarter, unless more than two postings of the amount have them: a charge of each month. Groups are
-   open of which one posting takes several entries back. What is moved there and back is not moved; a voucher
-   with the move of its net is one booking.
+   so for a quarter, unless more than two postings of the amount have them: a charge of each month. A sum and
+   a receipt are judged again as a whole, too. Groups are open of which one posting takes several entries
+   back. A voucher with the move of its net is one booking.
 7. STORIES tell each open group: booked, left out, on another account, twice, taken back, of another amount. A
    story costs one for each mistake (`stories` has the table of the finer ones), and one for each posting of
    the entries' kind (contra accounts and cost centre of proven vouchers) that it leaves unexplained; two, if

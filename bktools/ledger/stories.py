@@ -93,7 +93,7 @@ class _Telling:
         self.off = sum(piece.gross for piece in pieces) - group.total
         self.late = [piece for piece in pieces if self._is_late(piece) and not self._is_taken_back(piece)]
         self.far = sum(piece.day - group.due > case.gate[1] + UNDER_A_WEEK for piece in self.late)
-        self.odd = sum(map(self._lateness, self.late)) + self._in_other_words() + self._of_other_kinds()
+        self.odd = sum(map(self._lateness, self.late)) + self._in_other_words()
 
     def _names_one(self, piece: Piece) -> bool:
         return any(x.is_named_in(piece.text) for x in self.entries)
@@ -109,11 +109,6 @@ class _Telling:
         reversals = [other for other in self.pieces if other.takes_back(piece)]
         equal = [one for one in self.pieces if all(other.takes_back(one) for other in reversals)]
         return len(equal) == len(reversals) > 0
-
-    def _of_other_kinds(self) -> int:
-        strange = [piece for piece in self.pieces if not piece.is_kind and piece.gross * self.group.total > 0]
-        lasting = [piece for piece in strange if not piece.is_move and not self._is_taken_back(piece)]
-        return sum(not self._names_one(piece) for piece in lasting)
 
     def _lateness(self, piece: Piece) -> int:
         """Return the mistakes of a late piece; one that follows a reversal soon is booked again."""

@@ -199,6 +199,7 @@ def test_each_change_of_a_category_is_a_row(before, after, change):
     old, new = (pa.Table.from_pylist([row] if row else [], kinds) for row in (before, after))
     [row] = changes.field_changes(old, new, changes.CATEGORIES).to_dicts()
     assert tuple(row.get(name) for name in ("change", "field", "before", "after")) == change
+    assert row["about"] == (after or before)["name"], "the name that it has now"
 
 
 def test_a_moment_before_the_first_snapshot_is_refused(service):

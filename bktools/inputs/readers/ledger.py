@@ -181,7 +181,8 @@ def _ask_account(reading: Reading) -> None:
         # Beside one amount, two columns that are filled in each row are the two accounts.
         pair = [reading.heading("debit"), reading.heading("credit")]
     codes = [place for place in offered if are_account_codes(reading.seen(place))]
-    two = codes or offered
+    # Without headings, nothing says that two columns of names are other things.
+    two = codes or (offered if not table.heading_line else [])
     if len(pair) < 2 and len(two) == 2 and not reading.has("debit", "credit"):
         # Two columns may be debit and credit accounts, in either order.
         both = [[table.headings[place] for place in own] for own in (two, two[::-1])]
