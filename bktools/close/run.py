@@ -131,7 +131,7 @@ def refuse_other_ledger(request: CloseRequest) -> None:
     """Refuse a ledger with none of the chart's accounts: it cannot show what is booked already."""
     if request.ledger is None:
         return
-    accounts = {text for name in ("code", "external_id", "name") for text in texts_of(request.chart, name)}
+    accounts = {text for name in ("code", "external_id") for text in texts_of(request.chart, name)}
     if accounts.isdisjoint(request.ledger["account_code"].unique().to_pylist()):
         source = source_of(request.ledger).get("source") or "frame"
         raise PlanError(Sentence("submit.ledger_without_accounts", source=source))

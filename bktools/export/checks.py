@@ -71,6 +71,14 @@ CHECKS = (
         ends=True,
         fate=IN_BOOKS,
     ),
+    Check(
+        "already_booked",
+        c.in_books == Held.ALREADY_BOOKED,
+        who=PREPARER,
+        facts=("voucher",),
+        ends=True,
+        fate=IN_BOOKS,
+    ),
     Check("later_period", c.day > c.last_day, facts=OF_DAY, ends=True, fate=LEFT_OUT),
     Check("not_approved", ~c.approved.fill_null(value=False)),
     Check("no_date", c.day.is_null()),
@@ -97,9 +105,6 @@ CHECKS = (
     Check("archived_account", c.account_archived, facts=OF_CATEGORY),
     Check(
         "unknown_employee", c.employee_id.is_not_null() & c.employee_found.is_null(), facts=("employee_name",)
-    ),
-    Check(
-        "already_booked", c.in_books == Held.ALREADY_BOOKED, who=PREPARER, facts=("voucher",), fate=IN_BOOKS
     ),
     Check(
         "maybe_booked", (c.in_books == Held.MAYBE_BOOKED) & ~c.is_cleared, who=PREPARER, facts=("voucher",)

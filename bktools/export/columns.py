@@ -19,6 +19,7 @@ from bktools.export.repeats import with_repeats, with_twins
 from bktools.export.sent_before import with_history, with_sent_twins
 from bktools.export.usual import with_usual
 from bktools.frames.names import import_of
+from bktools.ledger.holdings import Held
 
 c = pl.col
 
@@ -153,9 +154,19 @@ def _with_elsewhere(rows: pl.DataFrame, recorded: pl.DataFrame | None) -> pl.Dat
     known_by = [pl.lit(None, pl.String)]
     if "export_status" in rows.columns:
         known_by.append(pl.when(c.export_status.is_in(EXPORTED_ELSEWHERE)).then(c.export_status))
-    if recorded is not None:
-        known_by.append(pl.when(c.id.is_in(recorded["id"].implode())).then(pl.lit(RECORDED)))
-    return rows.with_columns(elsewhere=pl.coalesce(known_by))
+    if recorded is None:
+        return rows.with_columns(elsewhere=pl.coalesce(known_by))
+    known_by.append(pl.when(c.id.is_in(recorded["id"].implode())).then(pl.lit(RECORDED)))
+    rows = rows.with_columns(elsewhere=pl.coalesce(known_by))
+    if "voucher" not in recorded.columns:
+        return rows
+    # What an earlier ledger held is shown as it was then.
+    rows = joined(rows, recorded.drop_nulls("voucher"), "id")
+    return rows.with_columns(
+        elsewhere=pl.when(c.voucher.is_null()).then(c.elsewhere),
+        in_books=pl.when(c.voucher.is_not_null()).then(pl.lit(Held.ALREADY_BOOKED.value)),
+        voucher=pl.when(c.voucher != "").then(c.voucher),
+    )
 
 
 def _with_categories(rows: pl.DataFrame, categories: pl.DataFrame) -> pl.DataFrame:

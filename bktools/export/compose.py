@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, SupportsIndex
 
@@ -36,7 +36,7 @@ def compose_export_jobs(
     employees: Any = None,
     history: Any = None,
     ledger: Any = None,
-    exported_elsewhere: Iterable[str] = (),
+    exported_elsewhere: Iterable[str] | Mapping[str, str | None] = (),
     not_booked: Iterable[str] = (),
     company: str | None = None,
     month: Month | None = None,
@@ -70,8 +70,9 @@ def compose_export_jobs(
         is held back (`already_booked`), and so is one that a free posting on its account may be of, by its
         amount (`maybe_booked`). `plan.unchecked` names a ledger that does not show how it books, and one that
         cannot be compared, because it has no account of the entries: it is refused when the plan is applied.
-    exported_elsewhere : iterable of str
-        IDs of entries that are known to be exported outside of this journal; they are held back.
+    exported_elsewhere : iterable of str, or mapping
+        IDs of entries that are known to be exported outside of this journal; they are held back. A mapping
+        has the voucher of each that an earlier ledger held, "" where it has no name; others have None.
     not_booked : iterable of str
         IDs of entries that a person found not to be booked: what a posting of the ledger may be of, or what
         has the data of a sent entry of the file, is sent all the same.
@@ -139,6 +140,9 @@ def compose_export_jobs(
         "not_booked": rules.unique_uuids("not_booked", not_booked),
     }
     frames |= {name: pa.table({"id": pa.array([*ids], TEXT)}) for name, ids in by_hand.items() if ids}
+    if "elsewhere" in frames and isinstance(exported_elsewhere, Mapping):
+        vouchers = pa.array([*exported_elsewhere.values()], TEXT)
+        frames["elsewhere"] = frames["elsewhere"].append_column("voucher", vouchers)
     checker = Checker(frames, arguments)
     if is_spark(entries):
         _refuse_beside_spark(selection=selection, ledger=ledger)

@@ -158,8 +158,10 @@ class Checked:
         books = holdings(own, ledger, exported=sent, currency=currency)
         held = pl.DataFrame(books.table).select(row=ready, in_books="held", voucher="voucher")
         rows = self.rows.drop("reason", "facts", "is_held_together").join(
-            held, on="row", how="left", maintain_order="left"
+            held, on="row", how="left", maintain_order="left", suffix=" asked"
         )
+        known = [name for name in ("in_books", "voucher") if name in self.rows.columns]
+        rows = rows.with_columns(pl.coalesce(name, f"{name} asked").alias(name) for name in known)
         about = {name: source_of(ledger).get(name) for name in ("source", "sha256", "exported_at")}
         about |= _reach(books) if books.is_style_known else {}
         return replace(_checked(rows, self.frames), books=about), books.unchecked

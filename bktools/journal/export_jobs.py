@@ -143,9 +143,16 @@ def earlier_exports(journal: Journal, company_id: str | None) -> dict[str, Any]:
 
     The history is of all companies: an entry that was sent for another one is not sent again.
     """
+    standing = journal.exported_elsewhere(company_id)
+    events = {event.event_id: event for event in standing.values()}
+    vouchers = {
+        entry["entry_id"]: entry.get("voucher")
+        for event in events.values()
+        for entry in event.facts["entries"]
+    }
     return {
         "history": described(history_of(journal, "sent"), {"journal": journal.id}),
-        "exported_elsewhere": [*journal.exported_elsewhere(company_id)],
+        "exported_elsewhere": {entry: vouchers[entry] for entry in standing},
         "not_booked": [*not_booked(journal, company_id)],
     }
 

@@ -211,7 +211,7 @@ def _record_booked(journal: WritableJournal, plan: ExportPlan, by: str) -> None:
 def _known(row: Mapping[str, Any]) -> dict[str, str]:
     """Return what a statement keeps of an entry that the ledger holds: its data, and the voucher."""
     known = {name: str(value) for name, value in row.items() if value is not None and name in ENTRY_DATA}
-    return {"entry_id": row["id"], **known, "voucher": str(json.loads(row["facts"]).get("voucher"))}
+    return {"entry_id": row["id"], **known, "voucher": json.loads(row["facts"]).get("voucher") or ""}
 
 
 def _planned(journal: WritableJournal, plan: ExportPlan, of_company: OfCompany) -> list[OutcomeRow]:

@@ -80,7 +80,9 @@ def test_a_posting_with_its_own_number_holds_an_entry_back():
 
 def test_a_ledger_that_shows_nothing_holds_nothing_back():
     """A ledger whose way of booking is not known is named; entries of two companies are not asked of one."""
-    others = one_by_one(OCTOBER.iloc[:3].assign(amount=[Decimal(1), Decimal(2), Decimal(3)]))
+    others = one_by_one(OCTOBER.iloc[:3].assign(amount=[Decimal(1), Decimal(2), Decimal(3)])).assign(
+        text="Rent"
+    )
     plan = compose_export_jobs(OCTOBER, ledger=others)
     assert (len(plan.entries), "ledger_style" in plan.unchecked) == (len(OCTOBER), True)
     # One of other accounts cannot be compared at all.
