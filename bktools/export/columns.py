@@ -92,6 +92,8 @@ def columns_of(entries: pa.Table, frames: Mapping[str, pl.DataFrame], arguments:
         **{name: pl.lit(value) for name, value in vars(arguments).items() if value is not None}
     )
     rows = _with_elsewhere(rows, frames.get("elsewhere"))
+    if "maybe_booked" in frames:
+        rows = _with_maybe_booked(rows, frames["maybe_booked"]["id"])
     rows = rows.with_columns(
         is_cleared=c.id.is_in(frames["not_booked"]["id"].implode())
         if "not_booked" in frames
@@ -167,6 +169,14 @@ def _with_elsewhere(rows: pl.DataFrame, recorded: pl.DataFrame | None) -> pl.Dat
         in_books=pl.when(c.voucher.is_not_null()).then(pl.lit(Held.ALREADY_BOOKED.value)),
         voucher=pl.when(c.voucher != "").then(c.voucher),
     )
+
+
+def _with_maybe_booked(rows: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
+    """Hold back what an earlier ledger left open, as it did: this plan has no ledger to ask."""
+    may_be = pl.when(c.id.is_in(ids.implode())).then(pl.lit(Held.MAYBE_BOOKED.value))
+    if "in_books" in rows.columns:
+        return rows.with_columns(in_books=pl.coalesce(c.in_books, may_be))
+    return rows.with_columns(in_books=may_be, voucher=pl.lit(None, pl.String))
 
 
 def _with_categories(rows: pl.DataFrame, categories: pl.DataFrame) -> pl.DataFrame:

@@ -61,7 +61,8 @@ class Checker:
     frames : mapping
         Those given of categories, accounts, employees and history by name, as `frames.typed` returns them;
         `elsewhere` has the IDs of entries of which the journal knows that they were exported elsewhere,
-        `not_booked` of those of which a person said that they are not booked.
+        `maybe_booked` of those that an earlier ledger left open, `not_booked` of those of which a person said
+        that they are not booked.
     arguments : Arguments
         As `arguments_of` returns them.
     """

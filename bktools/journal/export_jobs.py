@@ -17,7 +17,7 @@ from bktools.journal.journal import Journal
 from bktools.journal.records import Row, loaded, named
 from bktools.journal.resolving import resolve
 from bktools.journal.sentences import line_of, sentence_of
-from bktools.journal.statements import not_booked
+from bktools.journal.statements import maybe_booked, not_booked
 from bktools.journal.tables import frame_of, opened, table_of, with_words
 from bktools.journal.unknown_outcomes import how_to_resolve
 from bktools.journal.writing import open_for_writing
@@ -153,6 +153,7 @@ def earlier_exports(journal: Journal, company_id: str | None) -> dict[str, Any]:
     return {
         "history": described(history_of(journal, "sent"), {"journal": journal.id}),
         "exported_elsewhere": {entry: vouchers[entry] for entry in standing},
+        "maybe_booked": maybe_booked(journal, company_id),
         "not_booked": [*not_booked(journal, company_id)],
     }
 

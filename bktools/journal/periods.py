@@ -23,13 +23,13 @@ from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import Journal
 from bktools.journal.records import Event, Row, dumped
 from bktools.journal.sentences import refusal
-from bktools.journal.statements import record, verifications_of
+from bktools.journal.statements import APPLIED, record, verifications_of
 from bktools.journal.tables import frame_of, opened, table_of, with_words
 from bktools.journal.writable import WritableJournal
 from bktools.journal.writing import open_for_writing
 from bktools.service import Service
 
-OPEN, CLOSED, APPLIED = "OPEN", "CLOSED", "close_applied"
+OPEN, CLOSED = "OPEN", "CLOSED"
 # The event of a change of state.
 CHANGED = {CLOSED: "period_closed", OPEN: "period_opened"}
 

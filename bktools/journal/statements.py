@@ -15,7 +15,7 @@ from bktools.journal.sentences import refusal
 from bktools.journal.writable import WritableJournal
 from bktools.wording import Sentence
 
-VERIFIED = "verified"
+VERIFIED, APPLIED = "verified", "close_applied"
 
 
 def record(journal: WritableJournal, code: str, *, company_id: str, **event: Any) -> int:
@@ -146,3 +146,10 @@ def not_booked(journal: Journal, company_id: str | None = None) -> dict[str, Eve
     """Return, by entry, the newest statement of a person that it is not booked."""
     events = journal.events(NOT_BOOKED, company_id=company_id)
     return {entry["entry_id"]: event for event in events for entry in event.facts["entries"]}
+
+
+def maybe_booked(journal: Journal, company_id: str | None = None) -> list[str]:
+    """Return the entries that an applied close held back, because its ledger may have them."""
+    events = journal.events(APPLIED, company_id=company_id)
+    held = [row for event in events for row in event.facts["held_back"]]
+    return [*dict.fromkeys(entry_id for entry_id, _, reason, *_ in held if reason == "maybe_booked")]
