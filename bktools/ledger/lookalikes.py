@@ -93,13 +93,15 @@ class Lookalikes:
     def _with_more(self, x: Entry, due: int) -> list[Piece]:
         """Return the pieces on an entry's account that have more than it, and nothing of another entry."""
         free, last = self._case.free, due + self._case.gate[1] + UNDER_A_WEEK
+        # Of all entries, also those that have their verdict.
+        named = self._study.case.free.named
         # Where a posting has no original amount, its amount is in another currency.
         least = {x.account: abs(x.cents), **dict.fromkeys(self._without_originals[x.account], 0)}
         pieces = [(piece, account) for account in least for piece in free.on(account, x.day, last)]
         return [
             piece
             for piece, account in pieces
-            if piece.is_kind and not free.named.get(piece.id) and piece.nets[account] not in self._amounts
+            if piece.is_kind and not named.get(piece.id) and piece.nets[account] not in self._amounts
             if piece.nets[account] * x.cents > 0 and abs(piece.nets[account]) > least[account]
         ]
 
