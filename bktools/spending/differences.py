@@ -100,7 +100,7 @@ def versus(
     >>> import bktools, pandas as pd
     >>> october = pd.DataFrame({"supplier": ["Bahn", "Hotel"], "amount": [80.0, 120.0], "currency": "EUR"})
     >>> november = pd.DataFrame({"supplier": ["Bahn", "Bahn"], "amount": [80.0, 45.5], "currency": "EUR"})
-    >>> november["date"] = pd.to_datetime(["2026-11-02", "2026-11-09"])
+    >>> october["date"], november["date"] = pd.Timestamp("2026-10-02"), pd.Timestamp("2026-11-09")
     >>> changes = bktools.versus(november, october, by="supplier")
     >>> changes[["supplier", "this", "that", "difference", "percent"]].values.tolist()
     [['Hotel', 0.0, 120.0, -120.0, -100.0], ['Bahn', 125.5, 80.0, 45.5, 56.9]]
