@@ -170,7 +170,7 @@ class _Findings:
         yield Finding(Status.BOOKED.code, ANOTHER_MONTH, tuple(entries), "", facts)
 
     def _on_other_centres(self) -> Flags:
-        """Return which entries have a posting on another cost centre, and none of their group on their own."""
+        """Return which entries have a posting on another cost centre, and none of their group on theirs."""
         names = ("cost_centre", "booked_cost_centre")
         if not {*names} <= {*self._entries.column_names}:
             return np.zeros(len(self._entries), dtype=bool)
