@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import permutations
 from typing import Final
 
@@ -17,6 +17,11 @@ from bktools.inputs.values.amounts import is_not_zero
 from bktools.inputs.values.days import same_days
 
 MONEY: Final[tuple[str, ...]] = ("amount", "debit", "credit")
+# Headings that say less than another one may: the day of a bank or a record, the sentence of an account.
+_WEAK: Final[Mapping[str, Sequence[str]]] = {
+    "date": ("value_date", "valuta", "wert", "audit_date"),
+    "name": ("description", "short_text"),
+}
 
 
 def assign(reading: Reading) -> None:
@@ -39,20 +44,28 @@ def assign(reading: Reading) -> None:
             if matching:
                 places[field.name] = matching[0]
                 break
-    _ask_of_value_date(reading)
+    for name, weak in _WEAK.items():
+        _ask_of_weak_heading(reading, name, weak)
 
 
-def _ask_of_value_date(reading: Reading) -> None:
-    """Ask which day counts where only a value date or a record's is known, and another column has days."""
-    if reading.has("date") and not reading.is_asked("date") and reading.kind in ("entries", "ledger"):
-        own = reading.places["date"]
-        others = [
-            place
-            for place in candidates(reading, "date")
-            if (column := reading.seen(place)).share > 0.9 and not fields_of(column.heading, reading.kind)
-        ]
-        if others and reading.seen(own).is_headed("value_date", "valuta", "wert", "audit_date"):
-            ask_which(reading, "date", [*others, own])
+def _ask_of_weak_heading(reading: Reading, name: str, weak: Sequence[str]) -> None:
+    """Ask which column counts where the heading of the known one is weak, and another one can be it.
+
+    That one is full, and its heading is not known and has no weak word: a description in another language
+    is none.
+    """
+    if not reading.has(name) or reading.is_asked(name) or not of_kind(reading.kind)[name].needed:
+        return
+    own = reading.places[name]
+    others = [
+        place
+        for place in candidates(reading, name)
+        if (column := reading.seen(place)).share > 0.9
+        and not column.says(*weak)
+        and not fields_of(column.heading, reading.kind)
+    ]
+    if others and reading.seen(own).is_headed(*weak):
+        ask_which(reading, name, [*others, own])
 
 
 def named(table: Table, heading: str) -> int | None:

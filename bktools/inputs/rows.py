@@ -77,8 +77,9 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
         # No row of these vouchers has a date.
         choices = []
     elif not are_further:
-        # A row with an amount may be an entry that waits for its day.
-        choices = [*other_days(reading), table.skip(no_date)]
+        # A row with an amount may be an entry that waits for its day; most rows of a file are no such ones.
+        choices = other_days(reading)
+        choices += [table.skip(no_date)] if no_date.sum() * 2 <= len(no_date) else []
     if not is_ledger and (no_date | ~has_amount).all():
         choices.append({"columns": {"date": ""}})
     is_doubtful = len(choices) == 1 and not are_further

@@ -170,12 +170,19 @@ class _Findings:
         yield Finding(Status.BOOKED.code, ANOTHER_MONTH, tuple(entries), "", facts)
 
     def _on_other_centres(self) -> Flags:
-        """Return which entries have their posting on another cost centre."""
+        """Return which entries have a posting on another cost centre, and none of their group on theirs."""
         names = ("cost_centre", "booked_cost_centre")
         if not {*names} <= {*self._entries.column_names}:
             return np.zeros(len(self._entries), dtype=bool)
-        is_other = pc.not_equal(*map(self._entries.column, names))
-        return np.asarray(pc.fill_null(is_other, False).to_numpy())
+        verdict, ledger = self._judged.verdict, self._judged.inputs.ledger
+        is_other = pc.fill_null(pc.not_equal(*map(self._entries.column, names)), False).to_numpy().copy()
+        own = pl.DataFrame({"group": verdict.group, "centre": pl.from_arrow(self._entries["cost_centre"])})
+        theirs = pl.DataFrame(
+            {"group": verdict.posting_group, "centre": pl.from_arrow(ledger["cost_centre"])}
+        )
+        there = own.with_row_index().join(theirs.filter(pl.col("group") >= 0), ["group", "centre"], "semi")
+        is_other[there["index"].to_numpy()] = False
+        return np.asarray(is_other)
 
     def _of_entry(self, entry: int, code: str, row: Mapping[str, Any]) -> Finding:
         is_in_doubt = code == Status.MISSING.code and row.get("state") in IN_DOUBT

@@ -21,16 +21,18 @@ def file_of(entries, **changes):
 
 
 def test_a_file_fills_what_the_journal_lacks():
-    """Amounts and document numbers come from the file, by ID and line; what was sent stays."""
+    """Amounts, document numbers and cost centres come from the file, by ID and line; what was sent stays."""
     entries = exported(3).assign(split_line=[0, 1, 2])
     entries.loc[2, "entry_id"] = entries.loc[1, "entry_id"]
     sent = entries.drop(columns=["amount", "account_code"]).assign(description=["Bahn", None, None])
     file = file_of(entries, document_number=["R1", "R2", "R3"], id=entries["entry_id"].str.upper())
+    file["cost_centre"] = ["100", None, "300"]
     filled = entries_of.with_file(sent, file.iloc[::-1])
     assert filled["entry_id"].tolist() == entries["entry_id"].tolist()
     assert filled["amount"].tolist() == [100.0, 107.0, -114.0]
     assert filled["account_code"].tolist() == entries["account_code"].tolist()
     assert filled["document_number"].tolist() == ["R1", "R2", "R3"]
+    assert filled["cost_centre"].dropna().tolist() == ["100", "300"]
     assert filled["description"].tolist() == ["Bahn", *entries["description"][1:]]
 
 

@@ -105,6 +105,25 @@ def test_nothing_is_ordered_while_a_free_posting_has_the_amount_or_the_words():
     assert "book the entry in the ERP by hand" in finding(looked_up, "missing")["to_do"]
 
 
+@pytest.mark.parametrize("name", ["booked_twice", "booked_with_another_amount", "booked_and_taken_back"])
+def test_a_voucher_that_proves_a_verdict_is_not_explained_away(name):
+    """Without it one of two bookings would be the only one, or a booked entry missing."""
+    with pytest.raises(ArgumentError, match="one of these holds that of 2026-10-"):
+        match_of(name, explained=("V13",))
+
+
+def test_a_voucher_with_the_document_of_an_entry_holds_it():
+    """An invoice of which a part is withheld has one voucher, of another amount: it is not booked again."""
+    entries = exported(12).assign(document_number=[f"D{number}" for number in range(1, 13)])
+    postings = plainly_booked(entries)
+    withheld = {**postings[0], "account_code": "1740", "amount": Decimal(-20)}
+    creditor = {**postings[1], "amount": postings[1]["amount"] + 20}
+    books = ledger([postings[0], withheld, creditor, *postings[2:]])
+    assert match_ledger(entries, books).counts == {"booked": 11, "open": 1}
+    with pytest.raises(ArgumentError, match="holds that of 2026-10-03, Bahn Köln"):
+        match_ledger(entries, books, explained=["A 1"])
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_reversed_only_says_look(name):
     """Nobody is told to book again what was reversed: the reversal may be right."""
@@ -356,6 +375,18 @@ def test_cost_centres():
     match = match_ledger(entries, wrong)
     assert match.findings[["check", "severity"]].to_numpy().tolist() == [["another_cost_centre", "info"]]
     assert match_ledger(entries, postings).findings.empty
+
+
+def test_each_line_of_a_split_receipt_may_have_its_own_cost_centre():
+    """The lines are one voucher: a line whose cost centre is there is booked on it."""
+    entries = exported(12).assign(split_line=0, cost_centre="100")
+    entries.loc[:1, ["entry_id", "date"]] = entries.loc[0, ["entry_id", "date"]].tolist()
+    entries.loc[:1, "split_line"], entries.loc[1, "cost_centre"] = [1, 2], "200"
+    postings = ledger(plainly_booked(entries)).replace({"voucher_id": {"A 2": "A 1"}})
+    postings["cost_centre"] = ["100", None, "200", None, *["100", None] * 10]
+    match = match_ledger(entries, postings)
+    assert match.habits["unit"] == "receipt"
+    assert match.findings.empty
 
 
 def test_style_and_sign_can_be_given():
