@@ -201,7 +201,7 @@ def _take_titles(amounts: _Amounts, is_posting: Mask, *, are_accounts: bool) -> 
     if are_vouchers:
         # Titles above several accounts are vouchers.
         reading.add("voucher_id", accounts["title"], "title")
-    _take_number_and_party(reading, "journal by voucher" if are_vouchers else "ledger by account")
+    _take_number_and_party(reading, "journal_by_voucher" if are_vouchers else "ledger_by_account")
     return True
 
 
@@ -231,7 +231,7 @@ def _take_vouchers(amounts: _Amounts, is_dated: Mask, is_posting: Mask) -> None:
     start_of = pa.array(np.array(first)[is_posting])
     lines = pc.take(pa.array(table.lines.astype(str), schema.TEXT), start_of)
     reading.table = table.rows(is_posting)
-    _take_number_and_party(reading, "journal by voucher")
+    _take_number_and_party(reading, "journal_by_voucher")
     for name in filter(reading.has, ("date", "document_number")):
         reading.put(name, table.columns[reading.places[name]].take(start_of))
     reading.add("voucher_id", pa.chunked_array([lines]))
@@ -239,7 +239,7 @@ def _take_vouchers(amounts: _Amounts, is_dated: Mask, is_posting: Mask) -> None:
 
 def _take_number_and_party(reading: Reading, form: str) -> None:
     """Take the columns that reports have for the number of a document, and for a party beside the text."""
-    reading.note("format", name=form)
+    reading.note(form)
     for place in reading.free():
         column = reading.seen(place)
         if column.is_headed("number"):
