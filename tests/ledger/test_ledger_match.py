@@ -159,6 +159,23 @@ def test_what_is_open_is_one_row_a_group():
     assert "explained=[VOUCHER]" in row["to_do"]
 
 
+@pytest.mark.parametrize(
+    ("column", "step"),
+    [
+        (
+            "document_number",
+            "name each that holds none of the entries (explained=[DOCUMENT]) and match again",
+        ),
+        ("note", "Look at these postings, the likeliest entry first"),
+    ],
+)
+def test_a_person_names_only_what_the_ledger_has(column, step):
+    """Where postings have no voucher, a person names their documents; where they have neither, nothing."""
+    postings = ledger_of("a_sum_of_a_day_with_a_difference").rename(columns={"voucher_id": column})
+    match = match_ledger(entries_of("a_sum_of_a_day_with_a_difference"), postings)
+    assert finding(match, "several_stories")["to_do"].split("; ")[-1] == step
+
+
 def test_the_likeliest_entries_are_those_whose_mistake_explains_the_difference():
     """Each sum has an error: left out, there twice, ten times too much; or a posting names the entry."""
     match = match_of("a_month_of_sums_each_with_an_error")
