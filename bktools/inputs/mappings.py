@@ -20,7 +20,7 @@ from bktools.disk import PRIVATE_FOLDER, file_name, storage_errors, write_whole
 from bktools.errors import ArgumentError, FileNoteWarning, InputError
 from bktools.inputs.fields import options_of
 from bktools.inputs.grids.source import Source
-from bktools.inputs.options import checked
+from bktools.inputs.options import Options, checked
 from bktools.settings import config_path
 from bktools.wording import words
 
@@ -175,6 +175,14 @@ def arguments(mapping: FileMapping, given: Mapping[str, Any]) -> dict[str, Any]:
         if name in mapping.options:
             merged[name] = {**mapping.options[name], **(given.get(name) or {})}
     return merged
+
+
+def options_with(
+    name: str | PathLike[str] | None, path: str | PathLike[str], kind: str, options: Mapping[str, Any]
+) -> Options:
+    """Return the options of a kind's reader, which go before those of a saved mapping."""
+    mapping = mapping_for(path, kind, [str(name)]) if name else None
+    return options_of(kind, arguments(mapping, options) if mapping else options)
 
 
 def made_from(frame: pd.DataFrame, name: str, kind: str) -> FileMapping | None:

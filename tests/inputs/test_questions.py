@@ -215,6 +215,21 @@ def test_a_title_above_does_not_stop_a_mapping(write):
         assert len(bktools.read_entries(titled, **arguments(mapping, {}))) == 2
 
 
+def test_a_script_names_a_saved_mapping(write):
+    """A reader takes the options of a mapping by its name; the given ones go first."""
+    path = write("A;B\n0400;Machines\n")
+    frame = bktools.read_chart_of_accounts(path, columns={"code": "A", "name": "B"})
+    file = write_mapping(made_from(frame, "konten", "chart"))
+    for name in ("konten", file):
+        assert bktools.read_chart_of_accounts(path, mapping=name)["code"].tolist() == ["0400"]
+    turned = bktools.read_chart_of_accounts(path, mapping="konten", columns={"code": "B", "name": "A"})
+    assert turned["code"].tolist() == ["Machines"]
+    with pytest.raises(InputError, match="is a mapping of chart, not of entries"):
+        bktools.read_entries(path, mapping="konten")
+    with pytest.raises(InputError, match="no such mapping"):
+        bktools.read_general_ledger(path, mapping="kontan")
+
+
 def test_notes_are_in_the_language_of_the_reader(write, monkeypatch):
     """Whoever shows a file's notes shows them in the reader's language."""
     about = bktools.read_entries(write("Date;Amount\n2026-10-01;1,00\n"), currency="EUR").attrs["bktools"]

@@ -24,6 +24,7 @@ from bktools.inputs.fields import fields_of, has_digits, options_of
 from bktools.inputs.formats.registry import opened_books
 from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
+from bktools.inputs.mappings import options_with
 from bktools.inputs.options import ChartOptions, TableOptions, takes_options
 from bktools.inputs.reading import Reading, Step, read_by_steps
 from bktools.inputs.table import Table
@@ -46,7 +47,11 @@ _RATE, _PERCENT = r"^\s*0?[.,]\d+\s*$", r"\d\s*%"
 
 @takes_options("chart")
 def read_chart_of_accounts(
-    path: str | PathLike[str], *, company: str | None = None, **options: Unpack[ChartOptions]
+    path: str | PathLike[str],
+    *,
+    company: str | None = None,
+    mapping: str | PathLike[str] | None = None,
+    **options: Unpack[ChartOptions],
 ) -> pd.DataFrame:
     r"""Read a chart of accounts: a CSV, Excel or Parquet table, or a format that `bktools guide files` lists.
 
@@ -60,6 +65,8 @@ def read_chart_of_accounts(
         The file.
     company : str, optional
         UUID or short name of the company the chart belongs to.
+    mapping : str or path, optional
+        Name of a saved mapping, or path of its .toml file: its options are read behind those that are given.
     {options}
 
     The fields are `external_id`, `code`, `name`, `archived`, `active`, `tax_code_external_id`, `type` and
@@ -104,7 +111,9 @@ def read_chart_of_accounts(
     """
     source = Source(path, "chart")
     steps: list[Step] = [_find_columns, _leave_titles, partial(_read_accounts, company=_company(company))]
-    return read_by_steps(partial(opened_books, source), steps, options_of("chart", options), schema.CHART)
+    return read_by_steps(
+        partial(opened_books, source), steps, options_with(mapping, path, "chart", options), schema.CHART
+    )
 
 
 @takes_options("accounts")

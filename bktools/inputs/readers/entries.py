@@ -17,10 +17,11 @@ from bktools.frames import schema
 from bktools.frames.money import check_form
 from bktools.inputs import cells
 from bktools.inputs.assignment import ask_for, candidates
-from bktools.inputs.fields import fields_of, options_of
+from bktools.inputs.fields import fields_of
 from bktools.inputs.formats.registry import refuse_ledgers
 from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
+from bktools.inputs.mappings import options_with
 from bktools.inputs.options import EntriesOptions, plus, takes_options
 from bktools.inputs.question import call_of
 from bktools.inputs.reading import Reading, Step, read_by_steps
@@ -51,6 +52,7 @@ def read_entries(
     company_currency: str | None = None,
     required: Sequence[str] = (),
     money: str = "float",
+    mapping: str | PathLike[str] | None = None,
     **options: Unpack[EntriesOptions],
 ) -> pd.DataFrame:
     r"""Read accounting entries from a CSV, TSV, Excel or Parquet file.
@@ -73,6 +75,8 @@ def read_entries(
     money : str
         "float": amounts as float64, each exactly the file's amount; one of more than 15 digits is refused.
         "decimal": amounts as Arrow decimals of any length, with which some operations of pandas fail.
+    mapping : str or path, optional
+        Name of a saved mapping, or path of its .toml file: its options are read behind those that are given.
     {options}
 
     The fields are `id`, `company_id`, `date`, `amount`, `currency`, `category_id`, `employee_id`, `status`,
@@ -133,7 +137,7 @@ def read_entries(
     return read_by_steps(
         partial(opened, Source(path, "entries")),
         steps,
-        options_of("entries", options),
+        options_with(mapping, path, "entries", options),
         schema.ENTRIES,
         finish=split_entries,
         money=money,

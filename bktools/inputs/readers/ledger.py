@@ -21,10 +21,11 @@ from bktools.frames.money import check_form
 from bktools.inputs import cells
 from bktools.inputs.assignment import ask_for, candidates
 from bktools.inputs.columns import most
-from bktools.inputs.fields import IBAN, are_account_codes, are_account_names, options_of
+from bktools.inputs.fields import IBAN, are_account_codes, are_account_names
 from bktools.inputs.formats.format import Books
 from bktools.inputs.formats.registry import opened_books
 from bktools.inputs.grids.source import Source
+from bktools.inputs.mappings import options_with
 from bktools.inputs.notes import Note, note
 from bktools.inputs.options import LedgerOptions, filled_fields, takes_options
 from bktools.inputs.reading import Reading, Step, read_by_steps
@@ -40,6 +41,7 @@ def read_general_ledger(
     *,
     company_currency: str | None = None,
     money: str = "float",
+    mapping: str | PathLike[str] | None = None,
     **options: Unpack[LedgerOptions],
 ) -> pd.DataFrame:
     r"""Read a general ledger: a format that `bktools guide files` lists, or a CSV, Excel or Parquet table.
@@ -57,6 +59,8 @@ def read_general_ledger(
     money : str
         `"float"`: amounts as float64, each exactly the amount of the file; one of more than 15 digits is
         refused. `"decimal"`: amounts as Arrow decimals of any length.
+    mapping : str or path, optional
+        Name of a saved mapping, or path of its .toml file: its options are read behind those that are given.
     {options}
 
     The fields are `account_code`, `account_name`, `date`, `debit`, `credit`, `amount`, `side`, `currency`,
@@ -111,7 +115,7 @@ def read_general_ledger(
     return read_by_steps(
         partial(opened_books, Source(path, "ledger")),
         steps,
-        options_of("ledger", options),
+        options_with(mapping, path, "ledger", options),
         schema.LEDGER,
         finish=_proven,
         money=money,
