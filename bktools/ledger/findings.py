@@ -25,7 +25,7 @@ from bktools.frames.schema import IN_DOUBT
 from bktools.ledger.inputs import EPOCH
 from bktools.ledger.judged import Judged, values_at
 from bktools.ledger.verdict import ARRIVED, THERE, OpenGroup, Reason, Status
-from bktools.ledger.whole_numbers import Flags
+from bktools.ledger.whole_numbers import Flags, Numbers
 from bktools.wording import Words
 
 # Codes of findings that no status or reason has alone.
@@ -151,14 +151,15 @@ class _Findings:
             yield self._of_entry(entry, code, row)
 
     def in_other_months(self) -> Iterator[Finding]:
-        """Yield one finding for all entries whose posting is in another month."""
+        """Yield one finding for all entries whose posting is in another month, the latest first."""
         judged = self._judged
         booked = np.flatnonzero(judged.is_shown & (judged.verdict.status == Status.BOOKED))
         if not len(booked):
             return
         months = values_at(judged.posting_month, judged.posting[booked])
         is_other: Flags = (months != judged.month.gather(booked)).fill_null(value=False).to_numpy()
-        entries: list[int] = booked[is_other].tolist()
+        late: Numbers = booked[is_other]
+        entries: list[int] = late[np.argsort(-judged.verdict.days_late[late], kind="stable")].tolist()
         if not entries:
             return
         days = judged.entries[entries]["day"].drop_nulls()

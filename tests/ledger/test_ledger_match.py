@@ -140,6 +140,18 @@ def test_a_later_booking_is_booked():
     assert match_of("booked_in_the_next_month").entries["days_late"].tolist()[-1] == 3
 
 
+def test_the_latest_booking_in_another_month_is_named_first():
+    """One that is later than the others is not hidden behind them."""
+    entries = exported(30)
+    entries.loc[24:26, "date"] = pd.Timestamp("2026-10-31")
+    postings = ledger(plainly_booked(entries))
+    for voucher, day in (("A 25", "2026-11-01"), ("A 26", "2026-11-04"), ("A 27", "2026-11-02")):
+        postings.loc[postings["voucher_id"] == voucher, "date"] = pd.Timestamp(day)
+    message = finding(match_ledger(entries, postings), "another_month")["message"]
+    named = [message.index(f"voucher {voucher}") for voucher in ("A 26", "A 27", "A 25")]
+    assert named == sorted(named)
+
+
 def test_what_is_open_is_one_row_a_group():
     """A group names account, days, both sums, the difference, and the likeliest entries first."""
     match = match_of("a_sum_of_a_day_with_a_difference")
