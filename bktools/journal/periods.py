@@ -398,7 +398,8 @@ def exported_elsewhere(journal: Journal, company_id: str) -> pa.Table:
     standing = journal.exported_elsewhere(company_id)
     events = {event.event_id: event for event in standing.values()}
     rows = [
-        {**entry, "split_line": 0}
+        # Earlier versions wrote the day with the time of midnight.
+        {**entry, "split_line": 0, "date": entry.get("date") and entry["date"][:10]}
         for event in events.values()
         for entry in event.facts["entries"]
         if standing[entry["entry_id"]].event_id == event.event_id

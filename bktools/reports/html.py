@@ -23,7 +23,8 @@ from jinja2 import Environment, PackageLoader
 from bktools import views
 from bktools.close import sentences
 from bktools.close.close import Close
-from bktools.findings.check import BEFORE, EXPORTED
+from bktools.findings.check import BEFORE, EXPORTED, IN_BOOKS, LEFT_OUT
+from bktools.frames.sums import HOME
 from bktools.reports.pictures import PICTURES
 from bktools.visible import visible
 from bktools.wording import Words, numbers, words
@@ -39,6 +40,8 @@ SHOWN_NEW = 10
 
 # The sections of the words for codes in a verification, by column.
 SECTIONS = {"severity": "severity", "check": "status", "who": "role"}
+# Fates of entries that wait for nobody.
+DONE = (EXPORTED, BEFORE, IN_BOOKS, LEFT_OUT)
 # Columns whose values have links to their entries.
 LINKED = (("fate",), ("fate", "reason"), ("category_id", "fate"), ("job_id",), ("id",))
 
@@ -91,7 +94,7 @@ def notebook(close: Close) -> str:
 
 
 class Listing:
-    """The entries that a page shows: those that were not exported first, and some of each fate and reason.
+    """The entries that a page shows: what waits for a person first, then the largest; some of each reason.
 
     `rows` are the rows, of `total` ones; `columns` are those that hold something.
     """
@@ -101,7 +104,9 @@ class Listing:
         counts: defaultdict[tuple[str, str], Iterator[int]] = defaultdict(itertools.count)
         turns = [next(counts[key]) for key in zip(fates, reasons, strict=True)]
         chosen = sorted(range(len(table)), key=turns.__getitem__)[:SHOWN_ROWS]
-        chosen.sort(key=lambda place: (fates[place] in (EXPORTED, BEFORE), place))
+        # A print has the first of them alone.
+        sizes = table[HOME if HOME in table.column_names else "amount"].to_pylist()
+        chosen.sort(key=lambda place: (fates[place] in DONE, -abs(sizes[place] or 0), place))
         self.rows: list[dict[str, Any]] = table.take(pa.array(chosen, pa.int64())).to_pylist()
         self.total = len(table)
         self.columns = {

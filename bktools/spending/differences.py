@@ -78,8 +78,8 @@ def versus(
         One row per group and currency whose amounts differ: the keys, `currency`, `this`, `that`,
         `difference` (this less that, exact), `percent` (of that; null where it is nothing), and `drivers`:
         the entries that make most of the difference, without those that both have with the same supplier and
-        amount; a supplier of both with other amounts has what it has more or less. Groups are the same where
-        their IDs are, or their names where a side has no IDs.
+        amount; a supplier of both with other amounts has what it has more or less. By supplier, entries have
+        their descriptions. Groups are the same where their IDs are, or their names where a side has no IDs.
         `frame.attrs["bktools"]` has `below_threshold`, the number of smaller differences, and of each side
         what is `questionable`, as in `spend`.
 
@@ -100,11 +100,12 @@ def versus(
     >>> import bktools, pandas as pd
     >>> october = pd.DataFrame({"supplier": ["Bahn", "Hotel"], "amount": [80.0, 120.0], "currency": "EUR"})
     >>> november = pd.DataFrame({"supplier": ["Bahn", "Bahn"], "amount": [80.0, 45.5], "currency": "EUR"})
+    >>> october["date"], november["date"] = pd.Timestamp("2026-10-02"), pd.Timestamp("2026-11-09")
     >>> changes = bktools.versus(november, october, by="supplier")
     >>> changes[["supplier", "this", "that", "difference", "percent"]].values.tolist()
     [['Hotel', 0.0, 120.0, -120.0, -100.0], ['Bahn', 125.5, 80.0, 45.5, 56.9]]
     >>> changes["drivers"].iloc[1]
-    'Bahn +45.50'
+    '2026-11-09 +45.50'
     """
     is_large = threshold_of(threshold)
     frames = {"categories": categories, "accounts": accounts, "employees": employees}
@@ -259,7 +260,7 @@ def _drivers(
     parts = [
         _entries(side, joined, on, sign)
         for side, sign in zip(sides, signs, strict=True)
-        if sign and {"date", *NAMING} & {*side.rows.column_names}
+        if sign and {"date", *NAMING} - {*side.keys} & {*side.rows.column_names}
     ]
     if not parts:
         return changes.select(on).clear().with_columns(drivers=pl.lit(None, pl.String))
@@ -271,16 +272,16 @@ def _drivers(
         .sort("day", maintain_order=True)
         .with_columns(number=c.sign.cum_count().over(*same, "sign"))
         .filter(c.sign.n_unique().over(*same, "number") == 1)
-        .select(*on, "supplier", "day", c.amount * c.sign)
+        .select(*on, "name", "day", c.amount * c.sign)
     )
     # A supplier that both sides have drives by what it has more or less.
-    is_on_both = c.supplier.is_not_null() & ((c.amount > 0).n_unique().over(*on, "supplier") > 1)
-    netted = alone.filter(is_on_both).group_by(*on, "supplier").agg(c.amount.sum())
+    is_on_both = c.name.is_not_null() & ((c.amount > 0).n_unique().over(*on, "name") > 1)
+    netted = alone.filter(is_on_both).group_by(*on, "name").agg(c.amount.sum())
     drivers = (
         pl.concat([alone.filter(~is_on_both), netted], how="diagonal_relaxed")
         .join(changes, on=on)
         .filter(c.amount.sign() * c.difference.sign() > 0)
-        .sort(-c.amount.abs(), "day", "supplier", nulls_last=True)
+        .sort(-c.amount.abs(), "day", "name", nulls_last=True)
         .group_by(on, maintain_order=True)
         .head(SHOWN_DRIVERS)
     )
@@ -300,6 +301,8 @@ def _entries(side: Grouped, joined: Sequence[str], on: Sequence[str], sign: int)
         *(_same(side, name).alias(key) for name, key in zip(joined, on, strict=False)),
         c.currency.fill_null(NO_CURRENCY),
         pl.coalesce("supplier", "description").alias("supplier"),
+        # The supplier of a group is in each of its rows.
+        pl.coalesce(None, *(name for name in NAMING if name not in side.keys)).cast(pl.String).alias("name"),
         "day",
         "paid in",
         "paid",
@@ -310,6 +313,6 @@ def _entries(side: Grouped, joined: Sequence[str], on: Sequence[str], sign: int)
 
 def _driver(row: Mapping[str, Any], words: Words) -> str:
     day = words.day(row["day"]) if row["day"] else None
-    name = " ".join(filter(None, (day, row["supplier"]))) or words("change.an_entry")
+    name = " ".join(filter(None, (day, row["name"]))) or words("change.an_entry")
     sign = "+" if row["amount"] > 0 else ""
     return f"{name} {sign}{words.amount(row['amount'], row['currency'])}"

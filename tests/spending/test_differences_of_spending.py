@@ -248,7 +248,19 @@ def test_two_periods_of_one_frame():
     found = versus(frame, frame, every=True, **options).set_index("supplier")
     assert (found["this"].to_dict(), found["that"].to_dict()) == (third, second)
     drivers = versus(frame, frame, language="de", **options)["drivers"]
-    assert drivers.str.contains(r"s\d \+\d,00").any()
+    assert drivers.str.contains(r"\.2026 \+12,00").any()
+    assert not drivers.str.contains(r"s\d", regex=True).any()
+
+
+def test_drivers_by_supplier_do_not_repeat_the_supplier():
+    """They have what tells the supplier's entries apart; beside a budget by supplier, too."""
+    frame = pd.DataFrame({"date": pd.to_datetime(["2026-10-05", "2026-11-07"]), "currency": "EUR"})
+    frame = frame.assign(supplier="Adobe", description=["Stock", None], amount=[20.0, 500.0])
+    of_months = versus(frame, frame, "supplier", period="2026-11", before="2026-10")
+    assert of_months["drivers"].item() == "2026-11-07 +500.00"
+    budget = pd.DataFrame({"supplier": ["Adobe"], "amount": [100.0]})
+    of_budget = versus(frame, budget, "supplier")["drivers"].item()
+    assert of_budget == "2026-11-07 +500.00; 2026-10-05 Stock +20.00"
 
 
 def test_an_account_of_a_budget_has_its_name():

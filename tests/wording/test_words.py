@@ -87,9 +87,9 @@ def test_facts_are_written_as_the_language_writes_them():
     facts |= {"usual_amount": Decimal("1234.5")}
     texts = [words(language)("entry.unusual_amount.one", **facts) for language in ("en", "de")]
     assert "1,234 entries" in texts[0]
-    assert "1,234.50 EUR" in texts[0]
+    assert "EUR 1,234.50" in texts[0]
     assert "1.234 Einträge" in texts[1]
-    assert "1.234,50 EUR" in texts[1]
+    assert "EUR 1.234,50" in texts[1]
     assert "Oktober 2026" in words("de")("entry.later_period.one", day=dt.date(2026, 11, 3), period="2026-10")
     assert words("de").money({"EUR": Decimal("1234.5"), "JPY": 1200}) == "EUR 1.234,50, JPY 1.200"
     assert words("en").listed(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
