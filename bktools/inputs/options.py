@@ -228,6 +228,11 @@ def filled_fields(options: Options) -> tuple[str, ...]:
     return tuple(name.strip() for name in (options.get("fill_down") or "").split(",") if name.strip())
 
 
+def keeps_reports(options: Options) -> bool:
+    """Whether each row counts, also one that has a word of reports."""
+    return "none" in (options.get("skip_rows") or "").split(";")
+
+
 def skipped(options: Options) -> Iterator[tuple[set[int], re.Pattern[str] | None]]:
     """Yield the lines, or the pattern, of each part of `skip_rows`."""
     for part in (options.get("skip_rows") or "").split(";"):

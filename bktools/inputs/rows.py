@@ -13,14 +13,14 @@ from bktools.contract import rules
 from bktools.frames import schema
 from bktools.inputs import cells, terms
 from bktools.inputs.assignment import other_days
-from bktools.inputs.options import filled_fields
+from bktools.inputs.options import filled_fields, keeps_reports
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
 from bktools.inputs.table import Lines, Mask, Table
 from bktools.inputs.values.amounts import Figures
 from bktools.inputs.values.days import may_be_days
 
-_SHOWN_CHARACTERS, _WORDS_OF_A_PATTERN = 50, 3
+_SHOWN_CHARACTERS, _WORDS_OF_A_PATTERN, _LONGEST_PATTERN = 50, 3, 60
 _FEW, _MANY_ROWS = 100, 5000
 
 
@@ -38,6 +38,7 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     no_day = ~may_be_days(reading.column("date"), options) if reading.has("date") else none
     # An entry whose amount is to be corrected.
     has_amount = has_amount | (is_broken & ~no_day)
+    has_amount &= ~_are_zeros_without_day(reading, money, no_day)
     filled = filled_fields(options)
     is_account_open = is_ledger and reading.has("account_code") and "account_code" not in filled
     no_account = reading.blank("account_code") if is_account_open else none
@@ -49,11 +50,11 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     says_report = ranks > terms.NO_REPORT
     lacks = (no_day | no_account | _lacks(table, texts, says_report)) & says_report
     is_noted = ~has_amount & (says_report | no_day | _has_balance_alone(reading))
-    keeps_reports = "none" in (options.get("skip_rows") or "").split(";")
+    keeps = keeps_reports(options)
     is_sum = has_amount & _has_amounts_alone(reading, money)
-    is_sum &= (is_sum.sum() * 3 < len(is_sum)) & (not keeps_reports)
+    is_sum &= (is_sum.sum() * 3 < len(is_sum)) & (not keeps)
     is_report = ~is_noted & ~is_sum & (lacks | ((ranks > terms.MAYBE) & (not is_ledger)))
-    is_report &= not keeps_reports
+    is_report &= not keeps
     is_lacking = ~is_noted & ~is_report & ~has_amount
     no_date = ~is_noted & ~is_report & ~is_sum & has_amount & no_day
     if reading.has("date"):
@@ -68,7 +69,7 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     reading.ask_of_rows("sum_rows", is_sum, [table.skip(is_sum)])
     if is_report.any():
         report_texts = _report_texts(table, [*texts, *names], is_report)
-        left_out: Choice = _pattern(table, report_texts, is_report) or table.skip(is_report)
+        left_out: Choice = _pattern(table, report_texts, is_report, is_noted) or table.skip(is_report)
         shown = [text[:40] for text in report_texts]
         reading.ask_of_rows("report_rows", is_report, [left_out, {"skip_rows": "none"}], values=shown)
     _ask_of_lacking(reading, money, is_lacking)
@@ -86,6 +87,14 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     reading.ask_of_rows("rows_without_date", no_date, choices, is_doubtful=is_doubtful)
     entries: Mask = ~(is_noted | is_sum | is_report | is_lacking | no_date)
     return entries
+
+
+def _are_zeros_without_day(reading: Reading, money: Mapping[str, Figures], no_day: Mask) -> Mask:
+    """Return the rows with a text in place of a day, such as NA, beside zeros: an account opens so."""
+    rows = no_day & ~cells.blank(reading.column("date")) if no_day.any() else no_day
+    for figures in money.values() if rows.any() else ():
+        rows &= figures.are_zeros()
+    return rows
 
 
 def _has_amounts_alone(reading: Reading, money: Mapping[str, Figures]) -> Mask:
@@ -174,13 +183,22 @@ def _report_texts(table: Table, texts: Sequence[int], rows: Mask) -> list[str]:
     return list(dict.fromkeys(text for text in own if terms.report_rank(text)))
 
 
-def _pattern(table: Table, texts: Sequence[str], rows: Mask) -> Choice | None:
-    """Return a pattern that just these rows contain, which a saved mapping needs: lines change each month."""
-    starts = {" ".join(text.split()[:_WORDS_OF_A_PATTERN]) for text in texts}
-    pattern = "|".join(sorted(re.escape(start).replace("\\ ", " ") for start in starts))
-    matching = [cells.matches(column, f"(?i){pattern}") for column in table.columns if pattern]
-    is_exact = ";" not in pattern and matching and (np.logical_or.reduce(matching) == rows).all()
-    return {"skip_rows": pattern} if is_exact else None
+def _pattern(table: Table, texts: Sequence[str], rows: Mask, noted: Mask) -> Choice | None:
+    """Return a pattern that just these rows contain, which a saved mapping needs: lines change each month.
+
+    It has the first words of their texts, or the first one where they are many; rows that are noted may
+    contain it, too.
+    """
+    for count in (_WORDS_OF_A_PATTERN, 1):
+        starts = {
+            start.casefold(): start for text in reversed(texts) if (start := " ".join(text.split()[:count]))
+        }
+        pattern = "|".join(sorted(re.escape(start).replace("\\ ", " ") for start in starts.values()))
+        if pattern and ";" not in pattern and len(pattern) <= _LONGEST_PATTERN:
+            matching = [cells.matches(column, f"(?i){pattern}") for column in table.columns]
+            if (np.logical_or.reduce(matching) == rows)[~noted].all():
+                return {"skip_rows": pattern}
+    return None
 
 
 def _shown(table: Table, rows: Mask) -> str:

@@ -7,6 +7,7 @@ compared one for each reason.
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,8 +24,8 @@ from bktools.findings.check import ERP, ERROR, INFO, PREPARER, SERVICE, SEVERITI
 from bktools.frames.schema import IN_DOUBT
 from bktools.ledger.inputs import EPOCH
 from bktools.ledger.judged import Judged, values_at
-from bktools.ledger.verdict import ARRIVED, OpenGroup, Reason, Status
-from bktools.ledger.whole_numbers import Flags
+from bktools.ledger.verdict import ARRIVED, THERE, OpenGroup, Reason, Status
+from bktools.ledger.whole_numbers import Flags, Numbers
 from bktools.wording import Words
 
 # Codes of findings that no status or reason has alone.
@@ -64,6 +65,8 @@ MOST_POSTINGS = 5
 MOST_CANDIDATES = 3
 # How a posting is named, by the columns that the ledger has.
 NAMES = ("voucher_id", "document_number", "text", "line")
+# How the sentences call what a person may name to say that it holds no entry, by its column.
+TO_EXPLAIN = {"voucher_id": "VOUCHER", "document_number": "DOCUMENT"}
 # What an entry needs to be compared: the name of each field, and its column.
 NEEDED = {"date": "day", "amount": "cents", "account": "account"}
 JSON = json.JSONEncoder(ensure_ascii=False, default=str)
@@ -88,10 +91,12 @@ class Finding:
 
     def row(self, words: Words) -> dict[str, str]:
         """Return its codes, facts and sentences."""
-        facts = {"currency": None, **self.facts, "entries": len(self.entries)}
+        facts = {"currency": None, "named": None, **self.facts, "entries": len(self.entries)}
         key = f"ledger.{self.reason}"
         to_do = (
-            words("ledger_part.look_first", places=self.first) if self.first else words(f"{key}.do", **facts)
+            words("ledger_part.look_first", places=self.first, named=facts["named"])
+            if self.first
+            else words(f"{key}.do", **facts)
         )
         return {
             "check": self.check,
@@ -146,14 +151,15 @@ class _Findings:
             yield self._of_entry(entry, code, row)
 
     def in_other_months(self) -> Iterator[Finding]:
-        """Yield one finding for all entries whose posting is in another month."""
+        """Yield one finding for all entries whose posting is in another month, the latest first."""
         judged = self._judged
         booked = np.flatnonzero(judged.is_shown & (judged.verdict.status == Status.BOOKED))
         if not len(booked):
             return
         months = values_at(judged.posting_month, judged.posting[booked])
         is_other: Flags = (months != judged.month.gather(booked)).fill_null(value=False).to_numpy()
-        entries: list[int] = booked[is_other].tolist()
+        late: Numbers = booked[is_other]
+        entries: list[int] = late[np.argsort(-judged.verdict.days_late[late], kind="stable")].tolist()
         if not entries:
             return
         days = judged.entries[entries]["day"].drop_nulls()
@@ -204,6 +210,7 @@ class _Findings:
             "cost_centre": row.get("cost_centre"),
             "booked_cost_centre": row.get("booked_cost_centre"),
             "places": self._places(self._judged.verdict.postings(entry)) or None,
+            "named": self._named(look_first),
         }
         check = code if reason == ANOTHER_COST_CENTRE else row["status"]
         where = about(row, self._words)
@@ -231,6 +238,7 @@ class _Findings:
             "difference": _text(judged.money(group.difference)),
             "currency": judged.currency,
             "places": self._places(group.postings) or None,
+            "named": self._named(group.postings),
             "candidates": [about(row, words) for row in rows[:MOST_CANDIDATES]],
         }
         until = last if last != first else None
@@ -262,6 +270,30 @@ class _Findings:
             is_unknown = reason == Reason.OTHER_CURRENCY and judged.currency is None
             code = CURRENCY_UNKNOWN if is_unknown else str(reason)
             yield Finding(Status.NOT_COMPARABLE.code, code, tuple(entries), "", facts)
+
+    def _named(self, postings: Sequence[int]) -> str | None:
+        """Return how a person names postings that hold no entry: by voucher, else by document, if at all."""
+        for column, held in self._held.items() if postings else ():
+            names = self._judged.inputs.ledger[column].take(pa.array(postings, pa.int64()))
+            if {*names.to_pylist()} - held:
+                return TO_EXPLAIN[column]
+        return None
+
+    @functools.cached_property
+    def _held(self) -> dict[str, set[str | None]]:
+        """The vouchers and documents with a posting that holds an entry: nobody explains these away."""
+        verdict, ledger = self._judged.verdict, self._judged.inputs.ledger
+        is_held = verdict.posting_group >= 0
+        for entry, rows in verdict.evidence.items():
+            if verdict.status[entry] in THERE:
+                is_held[[*rows]] = True
+        ledger = ledger.filter(pa.array(is_held)).select(
+            [name for name in TO_EXPLAIN if name in ledger.column_names]
+        )
+        return {
+            column: {None, *pl.Series(pl.from_arrow(ledger[column])).unique()}
+            for column in ledger.column_names
+        }
 
     def _places(self, postings: Sequence[int]) -> list[str]:
         return places_of(self._judged.inputs.ledger, [*postings], self._words)

@@ -108,7 +108,7 @@ def test_nothing_is_ordered_while_a_free_posting_has_the_amount_or_the_words():
 @pytest.mark.parametrize("name", ["booked_twice", "booked_with_another_amount", "booked_and_taken_back"])
 def test_a_voucher_that_proves_a_verdict_is_not_explained_away(name):
     """Without it one of two bookings would be the only one, or a booked entry missing."""
-    with pytest.raises(ArgumentError, match="one of these holds that of 2026-10-"):
+    with pytest.raises(ArgumentError, match="one of these holds 2026-10-"):
         match_of(name, explained=("V13",))
 
 
@@ -120,7 +120,7 @@ def test_a_voucher_with_the_document_of_an_entry_holds_it():
     creditor = {**postings[1], "amount": postings[1]["amount"] + 20}
     books = ledger([postings[0], withheld, creditor, *postings[2:]])
     assert match_ledger(entries, books).counts == {"booked": 11, "open": 1}
-    with pytest.raises(ArgumentError, match="holds that of 2026-10-03, Bahn Köln"):
+    with pytest.raises(ArgumentError, match="one of these holds 2026-10-03, Bahn Köln"):
         match_ledger(entries, books, explained=["A 1"])
 
 
@@ -140,6 +140,18 @@ def test_a_later_booking_is_booked():
     assert match_of("booked_in_the_next_month").entries["days_late"].tolist()[-1] == 3
 
 
+def test_the_latest_booking_in_another_month_is_named_first():
+    """One that is later than the others is not hidden behind them."""
+    entries = exported(30)
+    entries.loc[24:26, "date"] = pd.Timestamp("2026-10-31")
+    postings = ledger(plainly_booked(entries))
+    for voucher, day in (("A 25", "2026-11-01"), ("A 26", "2026-11-04"), ("A 27", "2026-11-02")):
+        postings.loc[postings["voucher_id"] == voucher, "date"] = pd.Timestamp(day)
+    message = finding(match_ledger(entries, postings), "another_month")["message"]
+    named = [message.index(f"voucher {voucher}") for voucher in ("A 26", "A 27", "A 25")]
+    assert named == sorted(named)
+
+
 def test_what_is_open_is_one_row_a_group():
     """A group names account, days, both sums, the difference, and the likeliest entries first."""
     match = match_of("a_sum_of_a_day_with_a_difference")
@@ -157,6 +169,23 @@ def test_what_is_open_is_one_row_a_group():
     assert "EUR 876.20 exported, 889.57 in the ledger, difference 13.37" in row["message"]
     assert "--explained" not in row["to_do"]
     assert "explained=[VOUCHER]" in row["to_do"]
+
+
+@pytest.mark.parametrize(
+    ("column", "step"),
+    [
+        (
+            "document_number",
+            "name each that holds none of the entries (explained=[DOCUMENT]) and match again",
+        ),
+        ("note", "Look at these postings, the likeliest entry first"),
+    ],
+)
+def test_a_person_names_only_what_the_ledger_has(column, step):
+    """Where postings have no voucher, a person names their documents; where they have neither, nothing."""
+    postings = ledger_of("a_sum_of_a_day_with_a_difference").rename(columns={"voucher_id": column})
+    match = match_ledger(entries_of("a_sum_of_a_day_with_a_difference"), postings)
+    assert finding(match, "several_stories")["to_do"].split("; ")[-1] == step
 
 
 def test_the_likeliest_entries_are_those_whose_mistake_explains_the_difference():

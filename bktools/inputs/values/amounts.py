@@ -177,6 +177,10 @@ class Figures:
             return np.zeros(len(self.column), dtype=bool)
         return cells.mask(pc.is_in(self.column, value_set=pa.array([*texts], schema.TEXT)))
 
+    def are_zeros(self) -> Mask:
+        """Return the cells without any figure but zeros."""
+        return ~cells.matches(self.column, "[^0.,\\s-]")
+
     @cached_property
     def has_amount(self) -> Mask:
         """The cells that hold an amount."""

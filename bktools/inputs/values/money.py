@@ -15,6 +15,7 @@ from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.assignment import MONEY, ask_amount, ask_column, ask_of_totals, candidates, other_days
 from bktools.inputs.columns import most
+from bktools.inputs.options import keeps_reports
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
 from bktools.inputs.rows import entries_only, fill_down
@@ -160,7 +161,10 @@ def _ask_of_no_days(reading: Reading, bad: Mask, texts: Sequence[str]) -> None:
         reading.ask_of_rows("broken_date", bad, value=broken[0])
     else:
         no_days: Choice = {"columns": {"date": ""}}
-        choices = [reading.table.skip(bad)] if not bad.all() else [no_days] * (reading.kind == "entries")
+        choices = [no_days] * (reading.kind == "entries") if bad.all() else [reading.table.skip(bad)]
+        if keeps_reports(reading.options):
+            # Who keeps the rows of a report leaves none of them out.
+            choices = []
         # A row with an amount may be an entry that waits for its day.
         choices = [*other_days(reading), *choices]
         is_doubtful = len(choices) == 1
