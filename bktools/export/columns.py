@@ -172,7 +172,7 @@ def _with_elsewhere(rows: pl.DataFrame, recorded: pl.DataFrame | None) -> pl.Dat
 
 
 def _with_maybe_booked(rows: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
-    """Hold back what an earlier ledger left open, as it did: this plan has no ledger to ask."""
+    """Hold back what an earlier ledger left open: with fewer entries, another verdict knows less."""
     may_be = pl.when(c.id.is_in(ids.implode())).then(pl.lit(Held.MAYBE_BOOKED.value))
     if "in_books" in rows.columns:
         return rows.with_columns(in_books=pl.coalesce(c.in_books, may_be))

@@ -75,8 +75,8 @@ def compose_export_jobs(
         IDs of entries that are known to be exported outside of this journal; they are held back. A mapping
         has the voucher of each that an earlier ledger held, "" where it has no name; others have None.
     maybe_booked : iterable of str
-        IDs of entries that a posting of an earlier ledger may be of; they are held back, unless `ledger` is
-        given and shows otherwise.
+        IDs of entries that a posting of an earlier ledger may be of; they are held back, whatever `ledger`
+        shows of the entries that are left, unless they are in `not_booked`.
     not_booked : iterable of str
         IDs of entries that a person found not to be booked: what a posting of the ledger may be of, or what
         has the data of a sent entry of the file, is sent all the same.
@@ -141,7 +141,7 @@ def compose_export_jobs(
     frames = {name: typed(frame, name) for name, frame in beside.items() if frame is not None}
     by_hand = {
         "elsewhere": rules.unique_uuids("exported_elsewhere", exported_elsewhere),
-        "maybe_booked": rules.unique_uuids("maybe_booked", maybe_booked) if ledger is None else (),
+        "maybe_booked": rules.unique_uuids("maybe_booked", maybe_booked),
         "not_booked": rules.unique_uuids("not_booked", not_booked),
     }
     frames |= {name: pa.table({"id": pa.array([*ids], TEXT)}) for name, ids in by_hand.items() if ids}

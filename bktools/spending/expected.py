@@ -27,7 +27,7 @@ USUAL_SHARE = 0.25
 # The price of a contract changes by less, however it is billed.
 OTHER_PRICE = 0.5
 # Where fewer of the entries of a supplier come every month, or it has more entries in four months, days and
-# amounts agree by chance.
+# amounts agree by chance, unless the amounts are equal.
 REGULAR, MANY = 0.9, 100
 DAYS_OF_MONTH = 30.44
 
@@ -53,9 +53,9 @@ def expected_entries(entries: Any, month: Month, *, as_of: dt.date | str | None 
     of the same amount. It has come when an entry of the month has at least half and at most one and a half
     times the amount, on any day and in any category; it is late when one of the month after is not that
     month's own. It is due until its usual day has passed, then missing. Nothing is estimated: the amount is
-    the median of those that came. Nothing is expected of a supplier of which more than a tenth of the
-    entries with the category have other days or amounts, or of one with more than a hundred of them in four
-    months, because they would agree by chance.
+    the median of those that came. Of a supplier of which more than a tenth of the entries with the category
+    have other days or amounts, only what came with equal amounts is expected, and nothing of one with more
+    than a hundred of them in four months, because they would agree by chance.
 
     Parameters
     ----------
@@ -128,11 +128,13 @@ def expected_in(table: pa.Table, month: str, as_of: dt.date) -> pl.DataFrame:
     states = c.role.replace_strict({CAME: "came", LATE: "late"}, return_dtype=pl.String)
     arrived = matches.filter(c.role.is_in([CAME, LATE])).select("number", arrival=states, came_on="other_day")
     count = c.amounts.list.len()
+    is_regular = count.sum().over(OF_HABIT) >= REGULAR * c.known
+    is_equal = c.amounts.list.n_unique() == 1
     not_come = pl.when(c.expected_on < as_of).then(pl.lit("missing")).otherwise(pl.lit("due"))
     shown = (
         entries.join(amounts, on="number")
         .with_columns(amounts=pl.concat_list("amount", "before"), expected_on=c.day.dt.offset_by("1mo"))
-        .filter(count >= LEAST, count.sum().over(OF_HABIT) >= REGULAR * c.known)
+        .filter(count >= LEAST, is_regular | is_equal)
         .join(arrived, on="number", how="left")
         .with_columns(
             c.amounts.list.sort().list.get((count - 1) // 2).alias("amount"),
