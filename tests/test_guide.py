@@ -107,7 +107,8 @@ def test_a_page_in_the_terminal():
         code = {f" {line}".rstrip() for _, text in blocks(topic) for line in text.splitlines()}
         assert code <= {*lines}
         assert max(len(line) for line in lines if line not in code) <= 80
-        assert lines[0].strip() == title_of(topic)
+        # Some versions draw a box around the heading.
+        assert title_of(topic) in " ".join(lines[:2])
     assert "bktools guide files" in " ".join(in_terminal("first-month").split())
 
 

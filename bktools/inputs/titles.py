@@ -229,7 +229,7 @@ def _take_vouchers(amounts: _Amounts, is_dated: Mask, is_posting: Mask) -> None:
     for start, end in sums.items():
         amounts.hold(f"line {table.lines[start]}", end, [row for row in range(start, end) if is_posting[row]])
     start_of = pa.array(np.array(first)[is_posting])
-    lines = pc.take(pa.array(table.lines.astype(str), schema.TEXT), start_of)
+    lines = pc.take(pc.cast(pa.array(table.lines), schema.TEXT), start_of)
     reading.table = table.rows(is_posting)
     _take_number_and_party(reading, "journal_by_voucher")
     for name in filter(reading.has, ("date", "document_number")):

@@ -287,7 +287,7 @@ def test_totals_are_those_of_the_accounting_system():
         match, entries, postings = match_of(name), entries_of(name), ledger_of(name)
         currency = match.habits["currency"]
         if "currency" in postings:
-            postings = postings[postings["currency"].fillna(currency) == currency]
+            postings = postings[postings["currency"].isna() | (postings["currency"] == currency)]
         month = postings["date"].dt.strftime("%Y-%m")
         amounts = postings["amount"].astype(float) * match.habits["sign"]
         by_month = amounts.groupby([postings["account_code"], month]).sum()
