@@ -17,7 +17,7 @@ from bktools.journal.journal import Journal
 from bktools.journal.records import Row, loaded, named
 from bktools.journal.resolving import resolve
 from bktools.journal.sentences import line_of, sentence_of
-from bktools.journal.statements import maybe_booked, not_booked
+from bktools.journal.statements import entries_exported_elsewhere, maybe_booked, not_booked
 from bktools.journal.tables import frame_of, opened, table_of, with_words
 from bktools.journal.unknown_outcomes import how_to_resolve
 from bktools.journal.writing import open_for_writing
@@ -143,16 +143,10 @@ def earlier_exports(journal: Journal, company_id: str | None) -> dict[str, Any]:
 
     The history is of all companies: an entry that was sent for another one is not sent again.
     """
-    standing = journal.exported_elsewhere(company_id)
-    events = {event.event_id: event for event in standing.values()}
-    vouchers = {
-        entry["entry_id"]: entry.get("voucher")
-        for event in events.values()
-        for entry in event.facts["entries"]
-    }
+    elsewhere = entries_exported_elsewhere(journal, company_id)
     return {
         "history": described(history_of(journal, "sent"), {"journal": journal.id}),
-        "exported_elsewhere": {entry: vouchers[entry] for entry in standing},
+        "exported_elsewhere": {entry: known.get("voucher") for entry, known in elsewhere.items()},
         "maybe_booked": maybe_booked(journal, company_id),
         "not_booked": [*not_booked(journal, company_id)],
     }

@@ -23,7 +23,7 @@ from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import Journal
 from bktools.journal.records import Event, Row, dumped
 from bktools.journal.sentences import refusal
-from bktools.journal.statements import APPLIED, record, verifications_of
+from bktools.journal.statements import APPLIED, entries_exported_elsewhere, record, verifications_of
 from bktools.journal.tables import frame_of, opened, table_of, with_words
 from bktools.journal.writable import WritableJournal
 from bktools.journal.writing import open_for_writing
@@ -395,14 +395,10 @@ def held_back(journal: Journal, company_id: str, sent: pa.Table, month: str | No
 
 def exported_elsewhere(journal: Journal, company_id: str) -> pa.Table:
     """Return the entries of a company that were exported elsewhere, with what is known of them."""
-    standing = journal.exported_elsewhere(company_id)
-    events = {event.event_id: event for event in standing.values()}
     rows = [
         # Earlier versions wrote the day with the time of midnight.
         {**entry, "split_line": 0, "date": entry.get("date") and entry["date"][:10]}
-        for event in events.values()
-        for entry in event.facts["entries"]
-        if standing[entry["entry_id"]].event_id == event.event_id
+        for entry in entries_exported_elsewhere(journal, company_id).values()
     ]
     return table_of([rows], ELSEWHERE)
 

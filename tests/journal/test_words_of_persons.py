@@ -12,7 +12,7 @@ from batches import COMPANY, ENTRIES, LOOKED, OTHER_COMPANY, batch, begun, claim
 import bktools
 from bktools.errors import ArgumentError, JournalError
 from bktools.journal.attempts import BatchOutcome, record_intent, record_outcome
-from bktools.journal.export_jobs import open_questions
+from bktools.journal.export_jobs import earlier_exports, open_questions
 from bktools.journal.resolving import resolve
 from bktools.journal.statements import (
     not_booked,
@@ -196,6 +196,14 @@ def test_what_was_exported_elsewhere_is_not_sent(journal):
     claimed(journal, batch("a", 0, 1))
     with pytest.raises(JournalError, match="is not about entries exported elsewhere"):
         undo_exported_elsewhere(journal, 1, **LIST)
+
+
+def test_an_entry_recorded_twice_has_the_voucher_of_its_newest_record(journal):
+    """An older record that other entries keep standing does not take its voucher away."""
+    record_exported_elsewhere(journal, COMPANY, [{"entry_id": entry} for entry in ENTRIES[:2]], **LIST)
+    record_exported_elsewhere(journal, COMPANY, [{"entry_id": ENTRIES[0], "voucher": "V1"}], **LIST)
+    known = earlier_exports(journal, COMPANY)["exported_elsewhere"]
+    assert known == {ENTRIES[0]: "V1", ENTRIES[1]: None}
 
 
 def test_what_waits_or_was_sent_here_is_no_export_elsewhere(journal, today):
