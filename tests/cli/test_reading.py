@@ -198,14 +198,20 @@ def test_a_ledger_that_contradicts_itself_is_read_anyway_as_printed(run):
     assert run(f"{line} {named}").returncode == Exit.DONE
 
 
+def _spent_in_two_files(run, file, *, since):
+    """Write the first 100 lines of a file, and those from a line on, as two: `spend` adds up the same."""
+    rows = file.read_text(encoding="utf-8").splitlines()
+    Path("first.csv").write_text("\n".join(rows[:100]), encoding="utf-8")
+    Path("second.csv").write_text("\n".join([rows[0], *rows[since:]]), encoding="utf-8")
+    done = run("spend first.csv second.csv --by currency --format json")
+    whole = run("spend", file, "--by", "currency", "--format", "json")
+    assert json.loads(done.stdout) == json.loads(whole.stdout)
+    return done
+
+
 def test_several_files_of_entries_are_one(run, samples):
     """The rows of several files are joined, and notes say which file they are of."""
-    rows = samples[1].read_text(encoding="utf-8").splitlines()
-    Path("first.csv").write_text("\n".join(rows[:100]), encoding="utf-8")
-    Path("second.csv").write_text("\n".join([rows[0], *rows[100:]]), encoding="utf-8")
-    done = run("spend first.csv second.csv --by currency --format json")
-    whole = run("spend", samples[1], "--by", "currency", "--format", "json")
-    assert json.loads(done.stdout) == json.loads(whole.stdout)
+    _spent_in_two_files(run, samples[1], since=100)
     close = run("month-end --sandbox --entries first.csv --entries second.csv --out close --format json")
     assert close.returncode == Exit.DONE, close.stderr
     assert "320 rows of first.csv, second.csv" in close.stderr
@@ -220,11 +226,7 @@ def test_several_files_of_entries_are_one(run, samples):
 def test_an_entry_of_several_files_counts_once(run, samples):
     """Equal rows of two months' files are one entry; one with other data is an error that names the files."""
     rows = samples[1].read_text(encoding="utf-8").splitlines()
-    Path("first.csv").write_text("\n".join(rows[:100]), encoding="utf-8")
-    Path("second.csv").write_text("\n".join([rows[0], *rows[90:]]), encoding="utf-8")
-    done = run("spend first.csv second.csv --by currency --format json")
-    whole = run("spend", samples[1], "--by", "currency", "--format", "json")
-    assert json.loads(done.stdout) == json.loads(whole.stdout)
+    done = _spent_in_two_files(run, samples[1], since=90)
     assert "10 rows are in several files" in done.stderr
     changed = rows[95].replace("2026", "2025", 1)
     assert changed != rows[95]
