@@ -223,7 +223,7 @@ class _Findings:
             reason = SUM_OF_CURRENCIES
         elif group.reason is not Reason.STYLE_UNKNOWN and not group.postings:
             reason = NOT_SHOWN
-        rows = judged.inputs.entries.take(pa.array(group.entries, pa.int64())).to_pylist()
+        rows = judged.inputs.exported.take(pa.array(group.entries, pa.int64())).to_pylist()
         names = {row["account_code"]: account_of(row) for row in rows if row.get("account_code")}
         accounts = [names.get(code) or code for code in group.accounts if code]
         is_home = {row.get("currency") for row in rows} <= {judged.currency, None}

@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.ledger.inputs import Inputs, has_values
+from bktools.ledger.inputs import Inputs
 from bktools.ledger.verdict import THERE, OpenGroup, Reason, Verdict
 from bktools.ledger.whole_numbers import Flags, Numbers, first_rows, sums
 
@@ -28,9 +28,7 @@ class Judged:
     Parameters
     ----------
     inputs : Inputs
-        The frames with all their columns.
-    entries, postings : DataFrame
-        The same rows in whole numbers, as `entries_of` and `postings_of` return them.
+        Both tables.
     verdict : Verdict
         Of all entries.
     months : tuple of str or None
@@ -38,21 +36,27 @@ class Judged:
     """
 
     inputs: Inputs
-    entries: pl.DataFrame
-    postings: pl.DataFrame
     verdict: Verdict
     months: tuple[str, str] | None
+
+    @property
+    def entries(self) -> pl.DataFrame:
+        """The entries in whole numbers."""
+        return self.inputs.entries
+
+    @property
+    def postings(self) -> pl.DataFrame:
+        """The postings in whole numbers."""
+        return self.inputs.postings
 
     # ---- entries
 
     @functools.cached_property
     def month(self) -> pl.Series:
         """The number of each entry's month: that of its close, else of its date; null where none is known."""
-        if self.entries.is_empty() or not has_values(self.inputs.entries, "period"):
-            return self.month_of_day
-        periods = pl.Series(pl.from_arrow(self.inputs.entries.column("period"))).cast(pl.String)
-        numbers = {text: month_number(text) for text in periods.drop_nulls().unique().to_list()}
-        return periods.replace_strict(numbers, return_dtype=pl.Int64).fill_null(self.month_of_day)
+        period = self.entries["period"]
+        year, month = (period.str.slice(*part).cast(pl.Int64, strict=False) for part in ((0, 4), (5, 2)))
+        return (MONTHS * year + month - 1).fill_null(self.month_of_day)
 
     @property
     def month_of_day(self) -> pl.Series:
@@ -126,7 +130,7 @@ class Judged:
     def is_free(self) -> Flags:
         """Which costs are of no entry, named for none, and may be of one: no person has explained them."""
         free: Flags = (self.verdict.posting_group < 0) & ~self.is_looked_at & self.verdict.is_cost
-        free[[*self.inputs.explained]] = False
+        free[[*self.inputs.options["explained"]]] = False
         return free
 
     @functools.cached_property

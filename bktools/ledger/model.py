@@ -105,9 +105,9 @@ def verdict_of(
     Parameters
     ----------
     entries : DataFrame
-        As `entries_of` returns it.
+        As `inputs` makes it.
     postings : DataFrame
-        As `postings_of` returns it.
+        As `inputs` makes it.
     style : str, optional
         What has one voucher, where a person knows it: one of `STYLES`.
     reverse_sign : bool, optional

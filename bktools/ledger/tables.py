@@ -72,7 +72,7 @@ def match_of(judged: Judged, words: Words) -> LedgerMatch:
 
 def _with_evidence(judged: Judged) -> pa.Table:
     """Return all entries with status, delay, and the columns of the posting of each."""
-    entries, at = judged.inputs.entries, _rows_of(judged.posting)
+    entries, at = judged.inputs.exported, _rows_of(judged.posting)
     for name in EVIDENCE:
         if name == "amount":
             entries = entries.append_column(f"{OF_POSTING}amount", judged.column_of(judged.booked))
@@ -142,7 +142,7 @@ def _open_groups(findings: Sequence[Finding], ids: pa.ChunkedArray, money: pa.Da
 
 def _unchecked(judged: Judged, words: Words) -> list[str]:
     """Return what is compared without, and the entries that were left out, in words."""
-    phrases = [words(f"lacking.{name}_{column}") for name, column in judged.inputs.lacking]
+    phrases = [words(f"lacking.{column}") for column in judged.inputs.lacking]
     if judged.inputs.not_sent:
         count = sum(judged.inputs.not_sent.values())
         phrases.append(words("lacking.not_sent", count=count, states=sorted(judged.inputs.not_sent)))
@@ -259,7 +259,7 @@ def _of_groups(entries: pl.DataFrame, postings: pl.DataFrame) -> pl.DataFrame:
 def _account_names(judged: Judged) -> dict[str, str]:
     """Return the names of accounts, those of the entries first."""
     names = ["account_code", "account_name"]
-    tables = (judged.inputs.entries, judged.inputs.ledger)
+    tables = (judged.inputs.exported, judged.inputs.ledger)
     both = [table.select(names).drop_null() for table in tables if {*names} <= {*table.column_names}]
     pairs = (table.group_by(names).aggregate([]).to_pylist() for table in both)
     return {pair["account_code"]: pair["account_name"] for pair in reversed([*itertools.chain(*pairs)])}
@@ -280,7 +280,7 @@ def _postings(judged: Judged) -> pd.DataFrame:
     status = codes.take(pa.array(judged.verdict.status)).take(at).to_pandas().to_numpy(dtype=object)
     status[judged.is_not_from_export] = NOT_FROM_EXPORT
     table = with_column(ledger, "status", pa.array(status, TEXT, from_pandas=True))
-    table = with_column(table, "entry_id", judged.inputs.entries.column("entry_id").take(at))
+    table = with_column(table, "entry_id", judged.inputs.exported.column("entry_id").take(at))
     return to_pandas(table.select(in_reading_order(table.column_names)))
 
 
