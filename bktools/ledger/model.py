@@ -82,7 +82,7 @@ from bktools.ledger.matching import DECIDABLE, Matching, matching_of, ranked_mat
 from bktools.ledger.net_views import on_lines, on_nets
 from bktools.ledger.study import Study
 from bktools.ledger.tax_rates import rates_of
-from bktools.ledger.telling import Telling, leave_open, likeliest
+from bktools.ledger.telling import Telling, leave_by_account, leave_open, likeliest
 from bktools.ledger.verdict import Habits, Reason, Status, Verdict
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, among
 
@@ -170,7 +170,6 @@ def _judge(
     matching = ranked[0]
     if not entries.is_home.all():
         matching = matching_of(entries, books, matching.unit, like=matching)
-    draft.is_cost[books.lines.row[books.is_cost]] = True
     study = Study(draft, entries, books, matching, covered)
     share = _decide(study)
     return _habits_of(study, share, currency), covered
@@ -389,6 +388,7 @@ def _decide_others(study: Study, pieces: Sequence[Piece], share: float) -> None:
         telling = Telling(study, opened)
         free = Lookalikes(study, telling.explained)
         decide_missing(study, telling, foreign, free)
+    leave_by_account(study)
     look_first(study, free)
 
 
@@ -398,10 +398,10 @@ def _leave_unknown(study: Study, group: Group) -> None:
     part = int(matching.nearest[group.number]) if matching.unit.is_sum else -1
     if part >= 0:
         v, account = int(matching.parts.v[part]), int(matching.parts.account[part])
-        off = int(matching.parts.total[part]) - group.total
+        booked = int(matching.parts.total[part])
         rows = study.books.rows_of_part(v, account).tolist()
-        others = likeliest(_without_named(study, group), off)
-        leave_open(study, group, others, Reason.SEVERAL_STORIES, rows, off)
+        others = likeliest(_without_named(study, group), booked - group.total)
+        leave_open(study, group, others, Reason.SEVERAL_STORIES, rows, booked)
         return
     for x in group.entries:
         near = (p for p in study.case.free.of_gross.get(x.cents, ()) if -EARLIER <= p.day - x.day <= LATEST)
