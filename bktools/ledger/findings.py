@@ -52,6 +52,7 @@ FINDINGS: Mapping[str, tuple[str, str]] = {
     Reason.OTHER_CURRENCY: (WARNING, PREPARER),
     CURRENCY_UNKNOWN: (WARNING, PREPARER),
     Reason.NOT_COVERED: (WARNING, PREPARER),
+    Reason.OTHER_ACCOUNTS: (WARNING, PREPARER),
     Reason.VALUE_UNKNOWN: (WARNING, PREPARER),
 }
 # Findings that order a correction of the books: only where no other posting may be the entry's.
@@ -254,6 +255,8 @@ class _Findings:
                 "lag": self._verdict.habits.gate[1] or None,
                 "currencies": sorted(own["currency"].drop_nulls().unique().to_list()),
                 "ledger_currency": judged.currency,
+                "ours": own["account"].drop_nulls().first(),
+                "theirs": judged.postings["account"].drop_nulls().first(),
                 "fields": [field for field, name in NEEDED.items() if own[name].null_count()],
             }
             is_unknown = reason == Reason.OTHER_CURRENCY and judged.currency is None

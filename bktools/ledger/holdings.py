@@ -100,7 +100,9 @@ def holdings(entries: Any, ledger: Any, *, exported: Any = None, currency: str |
     both = pl.concat([unsent, sent])
     verdict = verdict_of(both, postings, **own.options)
     looked = [_looked_at(e, verdict) for e in range(unsent.height)]
-    is_booked = verdict.has(*BOOKED).tolist()
+    # An entry of which one line is proven, and another is not, may be booked.
+    lines = unsent.select("id", is_booked=verdict.has(*BOOKED)[: unsent.height])
+    is_booked = lines.select(pl.col("is_booked").all().over("id")).to_series()
     held = [
         Held.ALREADY_BOOKED if is_booked[e] else Held.MAYBE_BOOKED if rows else Held.READY
         for e, rows in enumerate(looked)

@@ -39,6 +39,7 @@ TEXTS = {
         "company_id": "company",
         "state": "state",
         "account_code": "account",
+        "account_name": "account_name",
         "currency": "currency",
         "supplier": "supplier",
         "description": "description",
@@ -51,6 +52,7 @@ TEXTS = {
     "ledger": {
         "voucher_id": "voucher",
         "account_code": "account",
+        "account_name": "account_name",
         "currency": "currency",
         "text": "text",
         "document_number": "document",
@@ -145,7 +147,8 @@ def read(
     _refuse_repeated(entries)
     options |= {"currency": currency, "explained": _explained_rows(postings, explained)}
     options["until"] = _last_day(ledger, postings)
-    ours, theirs = _entries(_typed(entries, "exported"), sent=are_sent), _typed(postings, "ledger")
+    theirs = _typed(postings, "ledger")
+    ours = _in_codes_of(theirs, _entries(_typed(entries, "exported"), sent=are_sent))
     return Inputs(entries, postings, ours, theirs, (*_lacking(entries, postings),), not_sent, options)
 
 
@@ -229,6 +232,30 @@ def _entries(typed: pl.DataFrame, *, sent: bool) -> pl.DataFrame:
         sent_day=_number(pl.col("sent_day")),
         sent=pl.lit(sent),
     )
+
+
+def _in_codes_of(postings: pl.DataFrame, entries: pl.DataFrame) -> pl.DataFrame:
+    """Return entries with the ledger's codes of their accounts, where not one code of both is the same.
+
+    One side may have names in place of codes, or numbers that were written in another way.
+    """
+    names = ("account", "account_name")
+    ours, theirs = (side.select(names).unique() for side in (entries, postings))
+    if ours["account"].is_in(theirs["account"].implode()).any():
+        return entries
+    codes = defaultdict(set)
+    for code, name in theirs.drop_nulls("account").rows():
+        codes[_plain(code)].add(code)
+        codes[_plain(name)].add(code)
+    one = {text: min(own) for text, own in codes.items() if text and len(own) == 1}
+    own = {code: one.get(_plain(code)) or one.get(_plain(name)) for code, name in ours.rows()}
+    codes_of = pl.col("account").replace_strict(own, default=None, return_dtype=pl.String)
+    return entries.with_columns(account=codes_of.fill_null(pl.col("account")))
+
+
+def _plain(name: str | None) -> str:
+    """Return a code or name without what may differ: case, blanks, leading zeros, decimals."""
+    return " ".join((name or "").casefold().split()).lstrip("0").removesuffix(".0")
 
 
 def _number(day: pl.Expr) -> pl.Expr:

@@ -10,6 +10,7 @@ group's last day, the end of its week or month, or the day of sending: whichever
 1. Vouchers: by number, else document, else running balance. Contra accounts carry at least half of the costs
    in most of their vouchers, and more than half of these amounts do not come back: without such an account,
    vouchers have no cost side, and entries stay open. The side of costs is that of most postings, or as given.
+   Where an entry is one voucher, each line of a cost side of equal lines is one, too.
 2. Unit and gate: the finest unit that explains nearly as many entries as the best one (within 5%); a receipt
    of several lines is as fine as an entry. The gate holds 97% of the vouchers whose amount is singular; with
    fewer than five of these it is 0 to 6 days.
@@ -79,7 +80,7 @@ from bktools.ledger.gates import EARLIER, FEW, LATEST, Gate, covered_by
 from bktools.ledger.leftovers import Kinds, on_their_accounts, pieces_left, reopened
 from bktools.ledger.lookalikes import Lookalikes, decide_missing, look_first
 from bktools.ledger.matching import DECIDABLE, Matching, matching_of, ranked_matchings
-from bktools.ledger.net_views import on_lines, on_nets
+from bktools.ledger.net_views import View, on_lines, on_nets
 from bktools.ledger.study import Study
 from bktools.ledger.tax_rates import rates_of
 from bktools.ledger.telling import Telling, leave_by_account, leave_open, likeliest
@@ -127,7 +128,11 @@ def verdict_of(
     verdict = Verdict(entries.height, postings["cents"].fill_null(0).to_numpy())
     verdict.habits = Habits(currency=currency)
     verdict.decide(np.flatnonzero(~has_values), Status.NOT_COMPARABLE, Reason.VALUE_UNKNOWN)
-    if has_values.any():
+    names = postings["account"].drop_nulls().implode()
+    if postings.height and not entries["account"].is_in(names).any():
+        verdict.covered = covered_by(theirs.day, until)
+        verdict.decide(np.flatnonzero(has_values), Status.NOT_COMPARABLE, Reason.OTHER_ACCOUNTS)
+    elif has_values.any():
         sign = None if reverse_sign is None else -1 if reverse_sign else 1
         verdict.habits, verdict.covered = _judge(verdict, ours, theirs, style, sign, currency, until)
     assert (verdict.status >= 0).all(), "each entry has a status"
@@ -255,7 +260,9 @@ def _without_tax(
 ) -> tuple[Columns, AnnotatedPostings, list[Matching]]:
     """Return entries, ledger and matchings without tax, where that explains as many entries."""
     best, home = ranked[0], int(entries.is_home.sum())
-    views = []
+    views: list[View | None] = []
+    if best.unit.name == "entry" and (equal := books.equal_lines).any():
+        views.append((entries, books.by_lines(equal)))
     if best.entries < home or best.unit.part == VOUCHER:
         views.append(on_nets(entries, books, ranked))
     if best.unit.is_sum or best.entries < KNOWN * home:

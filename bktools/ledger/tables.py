@@ -88,9 +88,6 @@ def _unchecked(judged: Judged, words: Words) -> list[str]:
     if judged.inputs.not_sent:
         count = sum(judged.inputs.not_sent.values())
         phrases.append(words("lacking.not_sent", count=count, states=sorted(judged.inputs.not_sent)))
-    ours, theirs = (side["account"].drop_nulls() for side in (judged.entries, judged.postings))
-    if len(ours) and len(theirs) and not ours.is_in(theirs.implode()).any():
-        phrases.append(words("lacking.no_account", ours=ours[0], theirs=theirs[0]))
     return phrases
 
 

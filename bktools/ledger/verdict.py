@@ -47,6 +47,7 @@ class Reason(enum.StrEnum):
     STYLE_UNKNOWN = "style_unknown"  # too few entries agree to tell how the ledger books
     OTHER_CURRENCY = "other_currency"  # no voucher shows what the ledger has for the entry
     NOT_COVERED = "not_covered"  # the ledger's days do not reach so far
+    OTHER_ACCOUNTS = "other_accounts"  # the ledger has no account of the entries
     VALUE_UNKNOWN = "value_unknown"  # the entry has no day, amount or account
 
 
