@@ -147,7 +147,7 @@ def earlier_exports(journal: Journal, company_id: str | None) -> dict[str, Any]:
     return {
         "history": described(history_of(journal, "sent"), {"journal": journal.id}),
         "exported_elsewhere": {entry: known.get("voucher") for entry, known in elsewhere.items()},
-        "maybe_booked": maybe_booked(journal, company_id),
+        "maybe_booked": sorted(maybe_booked(journal, company_id)),
         "not_booked": [*not_booked(journal, company_id)],
     }
 
