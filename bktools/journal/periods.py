@@ -393,6 +393,12 @@ def held_back(journal: Journal, company_id: str, sent: pa.Table, month: str | No
     return table_of([wanted], HELD)
 
 
+def entries_met(journal: Journal, company_id: str) -> set[str]:
+    """Return the IDs of a company's entries that were sent, or that an applied close held back."""
+    held = {row["entry_id"] for row in _held_in(closes_of(journal, company_id))}
+    return held | {*sent_entries(journal, company_id)["entry_id"].to_pylist()}
+
+
 def exported_elsewhere(journal: Journal, company_id: str) -> pa.Table:
     """Return the entries of a company that were exported elsewhere, with what is known of them."""
     rows = [
