@@ -160,7 +160,7 @@ def test_a_plan_without_the_ledger_knows_what_it_showed(service):
         supplier=[f"Supplier {day}" for day in range(24)],
     )
     booked = entries[["date", "amount", "currency", "account_code"]].iloc[[*range(16), 20]]
-    booked = booked.assign(text=[*entries["supplier"][:16], "direct debit"], voucher_id=[f"V{row}" for row in range(17)])
+    booked = booked.assign(text=[*entries["supplier"][:16], "direct debit"], voucher_id=[*entries["id"][:17]])
     ledger = pd.concat([booked, booked.assign(amount=-booked["amount"], account_code="160000")])
 
     def composed(**asked: pd.DataFrame) -> bktools.ExportPlan:
