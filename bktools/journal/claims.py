@@ -9,7 +9,8 @@ from typing import Any
 from bktools.frames.batches import BatchRequest
 from bktools.journal import entry_data
 from bktools.journal.attempts import release_planned
-from bktools.journal.records import WRITER, Connection, inserting, now
+from bktools.journal.database import Connection
+from bktools.journal.records import WRITER, inserting, now
 from bktools.journal.right_journal import company_refusal
 from bktools.journal.sentences import refusal
 from bktools.journal.writable import WritableJournal, change_batch

@@ -13,8 +13,9 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.frames.incoming import described
 from bktools.frames.schema import EXPORT_EVENTS, EXPORT_JOBS, EXPORTED_ENTRIES, TEXT
+from bktools.journal.database import Row
 from bktools.journal.journal import Journal
-from bktools.journal.records import Row, loaded, named
+from bktools.journal.records import loaded, named
 from bktools.journal.resolving import resolve
 from bktools.journal.sentences import line_of, sentence_of
 from bktools.journal.statements import entries_exported_elsewhere, maybe_booked, not_booked

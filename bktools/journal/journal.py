@@ -12,6 +12,7 @@ from bktools import disk
 from bktools.errors import JournalError
 from bktools.frames.batches import BatchRequest
 from bktools.journal import entry_data
+from bktools.journal.database import Connection, Row
 from bktools.journal.folders import (
     FILE,
     MOVE,
@@ -25,7 +26,7 @@ from bktools.journal.folders import (
 )
 from bktools.journal.memory import Memory, read_memory
 from bktools.journal.postgres import Postgres, location_of
-from bktools.journal.records import Connection, Event, Records, Row, contradiction, write_identity
+from bktools.journal.records import Event, Records, contradiction, write_identity
 from bktools.journal.schema import OPEN_STATES
 from bktools.journal.sent_log import SentLine, lines_from
 from bktools.journal.sentences import line_of, refusal

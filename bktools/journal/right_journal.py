@@ -26,10 +26,9 @@ from bktools.journal.folders import (
 )
 from bktools.journal.journal import Journal
 from bktools.journal.memory import memories
-from bktools.journal.records import Facts, named
+from bktools.journal.records import Facts, File, named
 from bktools.journal.sent_log import SentLine
 from bktools.journal.sentences import refusal
-from bktools.journal.sqlite import File
 
 # Conditions of a journal that lacks what was sent with it: it stops for everybody who opens it.
 STOPS = frozenset({"another_database", "event_missing"})

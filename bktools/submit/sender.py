@@ -17,9 +17,10 @@ from bktools.frames.batches import BatchRequest
 from bktools.frames.schema import COUNT, MAYBE_SENT, TEXT
 from bktools.journal.attempts import recover
 from bktools.journal.claims import claim
+from bktools.journal.database import Row
 from bktools.journal.entry_data import dated
 from bktools.journal.journal import Journal
-from bktools.journal.records import Row, loaded, named, now
+from bktools.journal.records import loaded, named, now
 from bktools.journal.right_journal import company_refusal
 from bktools.journal.sentences import sentence_of
 from bktools.journal.unknown_outcomes import lasts_seconds, resolve_first
