@@ -12,9 +12,9 @@ from batches import COMPANY, LOOKED, OTHER_COMPANY, answer, batch, begun, send, 
 
 from bktools.errors import JournalError, StorageError
 from bktools.journal import attempts, sent_log
-from bktools.journal.attempts import BatchOutcome, record_intent, record_outcome, recover, still_sending
+from bktools.journal.attempts import record_intent, record_outcome, recover, still_sending
 from bktools.journal.resolving import resolve, tick_off
-from bktools.journal.sent_log import lines_from
+from bktools.journal.sent_log import BatchOutcome, lines_from
 from bktools.journal.writable import WritableJournal
 from bktools.journal.writing import open_for_writing
 
