@@ -177,7 +177,7 @@ def test_what_was_exported_elsewhere_is_not_sent(journal):
     """Neither by a dry run nor by a claim, in any batch, until a later event says that it was not."""
     rows = [{"entry_id": ENTRIES[0].upper(), "amount": "12.50", "currency": "EUR"}]
     event = record_exported_elsewhere(journal, COMPANY, rows, source="exports.csv", **LIST)
-    assert journal.exported_elsewhere(COMPANY)[ENTRIES[0]].facts["entries"][0]["amount"] == "12.50"
+    assert journal.exported_elsewhere(COMPANY)[ENTRIES[0]]["amount"] == "12.50"
     assert journal.exported_elsewhere("other") == {}
     assert "were exported elsewhere, as Ada recorded" in str(journal.obstacle(batch("a", 0, 1)))
     with pytest.raises(JournalError, match="were exported elsewhere"):
