@@ -53,13 +53,10 @@ def compare(
     after = texts("command.now") if after is None else about["after"]
     facts = {"count": len(changes), "before": about["before"], "after": after, "smaller": smaller or None}
     note(texts("command.differences_between", **facts))
-    if table.is_for_people:
-        for column in ("table", "change"):
-            changes[column] = [texts.name("change", code) for code in changes[column]]
     shown = [
         name for name in changes.columns if name not in ("company_id", "id") and changes[name].notna().any()
     ]
-    table.hand_over(changes, columns=shown)
+    table.hand_over(changes, columns=shown, names=dict.fromkeys(("table", "change"), "change"))
 
 
 def by_name(rows: pd.DataFrame, columns: list[str], within: Sequence[str] = ("currency",)) -> pd.DataFrame:

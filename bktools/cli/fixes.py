@@ -51,9 +51,7 @@ def fixes(
     for row in checked[~valid].to_dict("records"):
         tell(names("command.fix_problem", line=row["line"], about=row["about"], message=row["message"]))
     shown = in_order(checked[valid], "outcome", (sheet.OPEN, sheet.DIFFERENT, sheet.NOTED, sheet.DONE))
-    if table.is_for_people:
-        shown["outcome"] = [names.name("fix_outcome", outcome) for outcome in shown["outcome"]]
-    table.hand_over(shown, columns=list(COLUMNS))
+    table.hand_over(shown, columns=list(COLUMNS), names={"outcome": "fix_outcome"})
     outcomes = counts(names.name("fix_outcome", outcome) for outcome in checked["outcome"])
     note(outcomes or names("command.nothing_filled_in"))
     if kept is not None:

@@ -19,9 +19,10 @@ from bktools.errors import JournalError
 from bktools.frames.columns import split_lines, texts_of
 from bktools.frames.schema import BOOKED, COUNT, ENTRY_DATA, INSTANT, MAYBE_SENT, PERIODS, TEXT, Month
 from bktools.frames.sums import summed
+from bktools.journal.database import Row
 from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import Journal
-from bktools.journal.records import Event, Row, dumped
+from bktools.journal.records import Event, dumped
 from bktools.journal.sentences import refusal
 from bktools.journal.statements import APPLIED, entries_exported_elsewhere, record, verifications_of
 from bktools.journal.tables import frame_of, opened, table_of, with_words
@@ -391,6 +392,12 @@ def held_back(journal: Journal, company_id: str, sent: pa.Table, month: str | No
             row |= {"outcome": "resolved", "resolved_period": job["period"], "resolved_job_id": job["job_id"]}
             row["resolved_at"] = job["sent_at"] and job["sent_at"].isoformat()
     return table_of([wanted], HELD)
+
+
+def entries_met(journal: Journal, company_id: str) -> set[str]:
+    """Return the IDs of a company's entries that were sent, or that an applied close held back."""
+    held = {row["entry_id"] for row in _held_in(closes_of(journal, company_id))}
+    return held | {*sent_entries(journal, company_id)["entry_id"].to_pylist()}
 
 
 def exported_elsewhere(journal: Journal, company_id: str) -> pa.Table:
