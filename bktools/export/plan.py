@@ -71,8 +71,8 @@ class ExportPlan(Result):
         Identity of the journal whose history it was composed with, which alone accepts it. "" without a
         history.
     books : dict
-        Of the ledger that was asked before: source, sha256, exported_at, and where it shows how it books
-        first and last (days), and batches, those that it holds as a whole. Empty where none was asked.
+        Of the ledger that was asked before: source, sha256, exported_at, company_id, and lacks, the IDs of
+        entries that it shows not to be booked. Empty where none was asked.
     findings : DataFrame
         One row per finding of an entry, most severe first: check, severity (error: it is not ready; warning:
         look at it before the plan is submitted; info), about, message, to_do, who, names and money,

@@ -23,9 +23,10 @@ from typing import Any
 
 from bktools.errors import JournalBusyError, JournalError, StorageError
 from bktools.journal import sent_log
+from bktools.journal.database import Connection, Row
 from bktools.journal.journal import LATE_ANSWER, Journal
 from bktools.journal.memory import locked, remember
-from bktools.journal.records import Connection, Row, dumped, loaded, named, now
+from bktools.journal.records import dumped, loaded, named, now
 from bktools.journal.right_journal import require_company
 from bktools.journal.schema import OPEN_STATES
 from bktools.journal.sent_log import SentLine

@@ -4,38 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from bktools.frames.batches import BatchRequest
 from bktools.journal import entry_data
 from bktools.journal.attempts import release_planned
-from bktools.journal.records import WRITER, Connection, Facts, inserting, now
+from bktools.journal.database import Connection
+from bktools.journal.records import WRITER, inserting, now
 from bktools.journal.right_journal import company_refusal
 from bktools.journal.sentences import refusal
 from bktools.journal.writable import WritableJournal, change_batch
 
 
-@dataclass(frozen=True)
-class LookedUp:
-    """What a plan's ledger shows not to be booked: the evidence of a company that needs a ledger."""
-
-    # The day on which the ledger was exported, as 2026-11-24, and which ledger it is.
-    day: str
-    ledger: str
-    entries: frozenset[str]
-
-    def facts(self) -> Facts:
-        """Return it as facts of an event."""
-        return {"day": self.day, "ledger": self.ledger, "entries": sorted(self.entries)}
-
-
 def claim(
-    journal: WritableJournal,
-    batches: Iterable[BatchRequest],
-    plan_id: str,
-    month: str | None = None,
-    looked_up: LookedUp | None = None,
+    journal: WritableJournal, batches: Iterable[BatchRequest], plan_id: str, month: str | None = None
 ) -> None:
     """Write batches of one company as PLANNED; from then on no other batch can take their entries.
 
@@ -49,7 +31,6 @@ def claim(
         that was changed by hand, its month is closed, or its company needs a ledger; nothing was written.
     """
     company_id, entries = "", set[entry_data.Dated]()
-    facts = {"looked_up": looked_up.facts()} if looked_up else {}
     with journal.right_transaction() as connection:
         for batch in batches:
             row = journal.state_of(batch.batch_id)
@@ -69,25 +50,20 @@ def claim(
             if is_new:
                 release_planned(journal, connection, journal.other_claims(batch), batch.batch_id)
             if row is None:
-                _insert(journal, connection, batch, plan_id, facts)
+                _insert(journal, connection, batch, plan_id)
             elif is_new:
                 cleared = dict.fromkeys(("sent_at", "job_id", "job"))
                 anew = {"plan_id": plan_id, "planned_at": now().isoformat(), **cleared}
                 before = ("REJECTED", "RELEASED")
-                change_batch(journal, connection, batch.batch_id, before, "PLANNED", "planned", facts, **anew)
-            elif facts:
-                about = {"state": "PLANNED", "company_id": company_id, "batch_id": batch.batch_id}
-                journal.record(connection, "planned", facts=facts, **about)
+                change_batch(journal, connection, batch.batch_id, before, "PLANNED", "planned", {}, **anew)
             _claim_data(journal, connection, batch, month)
         # Once for all: nobody else writes until this transaction ends, and `record_intent` asks again.
-        if entries and (error := company_refusal(journal, company_id, entries, facts.get("looked_up"))):
+        if entries and (error := company_refusal(journal, company_id, entries)):
             raise error
     journal.remember()
 
 
-def _insert(
-    journal: WritableJournal, connection: Connection, batch: BatchRequest, plan_id: str, facts: Facts
-) -> None:
+def _insert(journal: WritableJournal, connection: Connection, batch: BatchRequest, plan_id: str) -> None:
     """Write a new batch as PLANNED."""
     stamp = now().isoformat()
     row: dict[str, Any] = {
@@ -108,7 +84,7 @@ def _insert(
     rows = ((batch.batch_id, entry) for entry in batch.entry_ids)
     connection.executemany("INSERT INTO batch_entries VALUES ($1, $2, 1)", rows)
     about = {"company_id": batch.company_id, "batch_id": batch.batch_id}
-    journal.record(connection, "planned", state="PLANNED", facts=facts, **about)
+    journal.record(connection, "planned", state="PLANNED", **about)
 
 
 def _claim_data(

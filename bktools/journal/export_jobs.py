@@ -13,8 +13,9 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.frames.incoming import described
 from bktools.frames.schema import EXPORT_EVENTS, EXPORT_JOBS, EXPORTED_ENTRIES, TEXT
+from bktools.journal.database import Row
 from bktools.journal.journal import Journal
-from bktools.journal.records import Row, loaded, named
+from bktools.journal.records import loaded, named
 from bktools.journal.resolving import resolve
 from bktools.journal.sentences import line_of, sentence_of
 from bktools.journal.statements import entries_exported_elsewhere, maybe_booked, not_booked
@@ -147,7 +148,7 @@ def earlier_exports(journal: Journal, company_id: str | None) -> dict[str, Any]:
     return {
         "history": described(history_of(journal, "sent"), {"journal": journal.id}),
         "exported_elsewhere": {entry: known.get("voucher") for entry, known in elsewhere.items()},
-        "maybe_booked": maybe_booked(journal, company_id),
+        "maybe_booked": sorted(maybe_booked(journal, company_id)),
         "not_booked": [*not_booked(journal, company_id)],
     }
 

@@ -12,6 +12,7 @@ from bktools import disk
 from bktools.errors import JournalError
 from bktools.frames.batches import BatchRequest
 from bktools.journal import entry_data
+from bktools.journal.database import Connection, Row
 from bktools.journal.folders import (
     FILE,
     MOVE,
@@ -25,7 +26,7 @@ from bktools.journal.folders import (
 )
 from bktools.journal.memory import Memory, read_memory
 from bktools.journal.postgres import Postgres, location_of
-from bktools.journal.records import Connection, Event, Facts, Records, Row, contradiction, write_identity
+from bktools.journal.records import Event, Records, contradiction, write_identity
 from bktools.journal.schema import OPEN_STATES
 from bktools.journal.sent_log import SentLine, lines_from
 from bktools.journal.sentences import line_of, refusal
@@ -36,6 +37,8 @@ from bktools.settings import Settings
 # person found not to be booked.
 EXPORTED_ELSEWHERE, EXPORTED_ELSEWHERE_UNDONE = "exported_elsewhere", "exported_elsewhere_undone"
 NOT_BOOKED = "not_booked"
+# Entries that a plan's ledger may hold, and that it shows not to be booked on the day of its export.
+MAYBE_BOOKED, NOT_IN_LEDGER = "maybe_booked", "not_in_ledger"
 # A batch that a machine sent and a restored journal lacks.
 LOST = "lost"
 
@@ -209,14 +212,10 @@ class Journal(Records):
         sql = "SELECT DISTINCT period FROM entry_data WHERE batch_id = $1"
         return {row["period"] for row in self.rows(sql, batch_id)}
 
-    def looked_up(self, batch_id: str) -> Facts | None:
-        """Return what the ledger of a batch's plan shows not to be booked, None where none was asked."""
-        planned = self.newest("planned", batch_id=batch_id)
-        return planned.facts.get("looked_up") if planned else None
-
     def found_not_booked(self, company_id: str, day: str) -> set[str]:
-        """Return the entries of which a person said, on a later day, that they are not booked."""
-        later = [each for each in self.events(NOT_BOOKED, company_id=company_id) if each.at >= f"{day}T24"]
+        """Return the entries that a person, or a ledger, showed not to be booked on a later day."""
+        events = self.events(NOT_BOOKED, NOT_IN_LEDGER, company_id=company_id)
+        later = [each for each in events if each.facts.get("day", each.at[:10]) > day]
         return {entry["entry_id"] for event in later for entry in event.facts["entries"]}
 
     # Why entries are not sent

@@ -19,9 +19,10 @@ from bktools.errors import JournalError
 from bktools.frames.columns import split_lines, texts_of
 from bktools.frames.schema import BOOKED, COUNT, ENTRY_DATA, INSTANT, MAYBE_SENT, PERIODS, TEXT, Month
 from bktools.frames.sums import summed
+from bktools.journal.database import Row
 from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import Journal
-from bktools.journal.records import Event, Row, dumped
+from bktools.journal.records import Event, dumped
 from bktools.journal.sentences import refusal
 from bktools.journal.statements import APPLIED, entries_exported_elsewhere, record, verifications_of
 from bktools.journal.tables import frame_of, opened, table_of, with_words

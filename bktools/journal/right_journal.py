@@ -8,8 +8,9 @@ sentences are those of the section `journal` of `bktools.wording`.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from bktools.errors import JournalError
 from bktools.journal.folders import (
@@ -25,10 +26,9 @@ from bktools.journal.folders import (
 )
 from bktools.journal.journal import Journal
 from bktools.journal.memory import memories
-from bktools.journal.records import Facts, named
+from bktools.journal.records import Facts, File, named
 from bktools.journal.sent_log import SentLine
 from bktools.journal.sentences import refusal
-from bktools.journal.sqlite import File
 
 # Conditions of a journal that lacks what was sent with it: it stops for everybody who opens it.
 STOPS = frozenset({"another_database", "event_missing"})
@@ -168,7 +168,7 @@ def require_right(journal: Journal, *, but: Iterable[str] = ()) -> None:
 def require_company(journal: Journal, company_id: str, batch_id: str) -> None:
     """Raise `JournalError` with its code where a batch of a company is not sent from this machine."""
     entries = journal.dated_entries(batch_id)
-    if error := company_refusal(journal, company_id, entries, journal.looked_up(batch_id)):
+    if error := company_refusal(journal, company_id, entries):
         raise error
 
 
@@ -176,12 +176,11 @@ def company_refusal(
     journal: Journal,
     company_id: str,
     entries: Iterable[tuple[str, str | None]],
-    looked_up: Facts | None = None,
+    books: Mapping[str, Any] | None = None,
 ) -> JournalError | None:
     """Return why entries of a company are not sent from this machine, None where they may be.
 
-    `entries` have ID and date. `looked_up` is what a plan's ledger shows not to be booked: the day of its
-    export, and the IDs.
+    `entries` have ID and date. `books` is what the ledger of a plan shows that is not recorded yet.
     """
     if error := first_export(journal, company_id):
         return error
@@ -191,8 +190,9 @@ def company_refusal(
     why, day = since
     lost = journal.lost_entries(company_id)
     day = max([day, *lost.values()])
-    shown = {*looked_up["entries"]} if looked_up and looked_up["day"] > day else set()
-    shown |= {*journal.found_not_booked(company_id, day)}
+    shown = journal.found_not_booked(company_id, day)
+    if books and (books["exported_at"] or "") > day:
+        shown |= {*books["lacks"]}
     waiting = [
         entry
         for entry, date in entries
@@ -201,7 +201,7 @@ def company_refusal(
     if not waiting:
         return None
     next_day = (dt.date.fromisoformat(day) + dt.timedelta(days=1)).isoformat()
-    composing = journal.command("export compose ENTRIES --ledger LEDGER", company_id)
+    composing = journal.command("export compose ENTRIES --ledger LEDGER --exported-at DATE", company_id)
     saying = f"{journal.command(f'export not-booked {waiting[0]}', company_id)} {WORD}"
     about = {"company": company_id, "day": day, "next_day": next_day, "count": len(waiting)}
     return refusal(f"needs_ledger_{why}", **about, first=waiting[0], command=composing, not_booked=saying)

@@ -53,8 +53,8 @@ def texts(values: tuple[str, ...]) -> str:
 # The data of an entry when it was sent or held back, in a person's terms.
 _ENTRY_DATA = ",\n".join(f"    {name} TEXT" for name in ENTRY_DATA)
 
-# The version of these tables at the first release; `records.MIGRATIONS` has what came since.
-FIRST_VERSION = 1
+# The version of these tables. A journal of another version is refused.
+VERSION = "1"
 
 TABLES = f"""
 -- The journal's random identity, `schema_version`, and where its history was moved.
@@ -140,8 +140,6 @@ CREATE TABLE events (
     facts TEXT NOT NULL CHECK (json_valid(facts)),
     -- Over the event and the digest before: it reveals an old or changed copy.
     digest TEXT NOT NULL,
-    -- A file has no users; a database has.
-    database_user TEXT,
     CHECK (person IS NOT NULL AND coalesce(trim(json_extract(facts, '$.evidence')), '') <> ''
         OR code NOT IN ({texts(EVENTS_WITH_EVIDENCE)}))
 );

@@ -8,7 +8,13 @@ from typing import Any
 
 from bktools.contract import rules
 from bktools.errors import ArgumentError
-from bktools.journal.journal import EXPORTED_ELSEWHERE, EXPORTED_ELSEWHERE_UNDONE, NOT_BOOKED, Journal
+from bktools.journal.journal import (
+    EXPORTED_ELSEWHERE,
+    EXPORTED_ELSEWHERE_UNDONE,
+    MAYBE_BOOKED,
+    NOT_BOOKED,
+    Journal,
+)
 from bktools.journal.records import Event
 from bktools.journal.right_journal import first_export
 from bktools.journal.sentences import refusal
@@ -162,8 +168,15 @@ def not_booked(journal: Journal, company_id: str | None = None) -> dict[str, Eve
     return {entry["entry_id"]: event for event in events for entry in event.facts["entries"]}
 
 
-def maybe_booked(journal: Journal, company_id: str | None = None) -> list[str]:
-    """Return the entries that an applied close held back, because its ledger may have them."""
-    events = journal.events(APPLIED, company_id=company_id)
-    held = [row for event in events for row in event.facts["held_back"]]
-    return [*dict.fromkeys(entry_id for entry_id, _, reason, *_ in held if reason == "maybe_booked")]
+def maybe_booked(journal: Journal, company_id: str | None = None) -> set[str]:
+    """Return the entries that the ledger of a submitted plan may hold."""
+    events = journal.events(MAYBE_BOOKED, company_id=company_id)
+    return {entry["entry_id"] for event in events for entry in event.facts["entries"]}
+
+
+def record_of_ledger(
+    journal: WritableJournal, code: str, company_id: str, entry_ids: Iterable[str], *, day: str, ledger: str
+) -> None:
+    """Record that a ledger, exported on a day, may hold some entries, or shows that they are not booked."""
+    facts = {"entries": [{"entry_id": entry_id} for entry_id in entry_ids], "day": day, "ledger": ledger}
+    record(journal, code, company_id=company_id, facts=facts)

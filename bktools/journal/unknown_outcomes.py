@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import json
 
+from bktools.journal.database import Row
 from bktools.journal.journal import Journal
-from bktools.journal.records import Row, named
+from bktools.journal.records import named
 from bktools.journal.sentences import line_of
 from bktools.journal.writing import open_up_to_date
 from bktools.service import Service

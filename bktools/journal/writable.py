@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from bktools.errors import JournalError
+from bktools.journal.database import Connection
 from bktools.journal.journal import LOST, Journal
 from bktools.journal.memory import Memory, remember, see
-from bktools.journal.records import WRITER, Connection, Facts, dumped, now
+from bktools.journal.records import WRITER, Facts, dumped, now
 from bktools.journal.right_journal import STOPS, require_right, stopped
 from bktools.journal.schema import LIVE_STATES, texts
 from bktools.journal.sent_log import SentLine

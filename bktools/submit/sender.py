@@ -5,23 +5,23 @@ from __future__ import annotations
 import datetime as dt
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
 
-from bktools.errors import JournalError, PlanError
-from bktools.export.looked_up import looked_up
+from bktools.errors import JournalError
 from bktools.export.plan import ExportPlan
 from bktools.frames.batches import BatchRequest
 from bktools.frames.schema import COUNT, MAYBE_SENT, TEXT
 from bktools.journal.attempts import recover
-from bktools.journal.claims import LookedUp, claim
+from bktools.journal.claims import claim
+from bktools.journal.database import Row
 from bktools.journal.entry_data import dated
 from bktools.journal.journal import Journal
-from bktools.journal.records import Row, loaded, named, now
-from bktools.journal.right_journal import company_refusal, needs_ledger_since
+from bktools.journal.records import loaded, named, now
+from bktools.journal.right_journal import company_refusal
 from bktools.journal.sentences import sentence_of
 from bktools.journal.unknown_outcomes import lasts_seconds, resolve_first
 from bktools.journal.writable import WritableJournal
@@ -94,17 +94,16 @@ class Sender:
     def send(self, batch_ids: Sequence[str]) -> list[OutcomeRow]:
         """Send batches, and return one row per batch."""
         request, plan = self.run.plan.request, self.run.plan
-        evidence, why_not = look_up(self.journal, plan, self.company_id)
         try:
             with self.journal.lock(self.company_id):
                 # A sender may have been killed after this run began.
                 recover(self.journal, self.company_id)
                 # Requests are made one at a time, to save memory.
-                claim(self.journal, map(request, batch_ids), plan.plan_id, self.run.month, evidence)
+                claim(self.journal, map(request, batch_ids), plan.plan_id, self.run.month)
                 return [self._row_of(batch) for batch in map(request, batch_ids)]
         except JournalError as error:
             # Nothing was sent: the company waits, or another process has sent some of these batches.
-            return [row_of(batch, "BLOCKED", f"{error}{why_not}") for batch in map(request, batch_ids)]
+            return [row_of(batch, "BLOCKED", str(error)) for batch in map(request, batch_ids)]
 
     def _row_of(self, batch: BatchRequest) -> OutcomeRow:
         self.run.go_on()
@@ -190,22 +189,10 @@ def seconds_to_end(accepted: Row | None, most: float) -> float:
     return max(min(lasts_seconds(accepted["job"]), most) - max(age, 0.0), 0.0)
 
 
-def look_up(journal: Journal, plan: ExportPlan, company_id: str) -> tuple[LookedUp | None, str]:
-    """Return what the plan's ledger shows not to be booked, where one is needed, or why it shows nothing."""
-    since = needs_ledger_since(journal)
-    if since is None or "due" not in plan.books:
-        return None, ""
-    try:
-        return looked_up(plan, company_id, since[1]), ""
-    except PlanError as error:
-        return None, f". The plan's ledger does not open it: {error}"
-
-
-def row_planned(journal: Journal, batch: BatchRequest, evidence: LookedUp | None, why_not: str) -> OutcomeRow:
+def row_planned(journal: Journal, batch: BatchRequest, books: Mapping[str, Any]) -> OutcomeRow:
     """Return the row of a batch that would be sent, or that waits because of its company."""
-    facts = None if evidence is None else evidence.facts()
-    error = company_refusal(journal, batch.company_id, dated(batch), facts)
-    return row_of(batch, "BLOCKED", f"{error}{why_not}") if error else row_of(batch, "PLANNED", WOULD_BE_SENT)
+    error = company_refusal(journal, batch.company_id, dated(batch), books)
+    return row_of(batch, "BLOCKED", str(error)) if error else row_of(batch, "PLANNED", WOULD_BE_SENT)
 
 
 def row_unsent(journal: Journal, batch: BatchRequest, explained: set[str]) -> OutcomeRow | None:

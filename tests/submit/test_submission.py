@@ -23,6 +23,7 @@ import bktools
 from bktools.errors import ArgumentError, JournalError, PlanError, StorageError
 from bktools.journal import attempts
 from bktools.journal.attempts import record_intent
+from bktools.journal.export_jobs import earlier_exports
 from bktools.journal.writing import open_for_writing
 from bktools.sandbox import Fault
 from bktools.service import Service
@@ -147,6 +148,31 @@ def test_a_plan_of_another_journal_is_refused(service, entries):
     with pytest.raises(PlanError, match="another"):
         submit(plan, service)
     assert states(service) == []
+
+
+def test_a_plan_without_the_ledger_knows_what_it_showed(service):
+    """Entries that are in the books, and those that may be, stay back where the ledger is not asked again."""
+    entries = entries_of(service.settings.company, 24).assign(
+        date=[pd.Timestamp(2026, 10, 1 + day) for day in range(24)],
+        amount=[1000 + 7 * day * day for day in range(24)],
+        currency="EUR",
+        account_code="490000",
+        supplier=[f"Supplier {day}" for day in range(24)],
+    )
+    booked = entries[["date", "amount", "currency", "account_code"]].iloc[[*range(16), 20]]
+    booked = booked.assign(text=[*entries["supplier"][:16], "direct debit"], voucher_id=[*entries["id"][:17]])
+    ledger = pd.concat([booked, booked.assign(amount=-booked["amount"], account_code="160000")])
+
+    def composed(**asked: pd.DataFrame) -> bktools.ExportPlan:
+        with open_for_writing(service.settings) as journal:
+            earlier = earlier_exports(journal, service.settings.company)
+        return bktools.compose_export_jobs(entries, **earlier, **asked)
+
+    first = composed(ledger=ledger).not_ready.set_index("id")["reason"]
+    assert first.to_list() == ["already_booked"] * 16 + ["maybe_booked"]
+    outcomes(composed(ledger=ledger), service)
+    again = composed().not_ready.set_index("id")["reason"]
+    assert (again[first.index].equals(first), {*again.drop(first.index)}) == (True, {"exported"})
 
 
 def test_an_old_intent_is_not_sent(talking, monkeypatch):
