@@ -27,7 +27,7 @@ from bktools.close.close import Close, CloseRun
 from bktools.close.sentences import actions_table
 from bktools.errors import InputError, StorageError
 from bktools.frames.arrow import to_arrow
-from bktools.frames.delimited import to_csv
+from bktools.frames.delimited import csv_of
 from bktools.frames.schema import COUNT, INSTANT, TEXT
 from bktools.journal.records import this_process
 from bktools.reports.html import report_of
@@ -162,7 +162,7 @@ def tables_of(close: Close) -> dict[str, pa.Table]:
 
 def _csv(table: pa.Table, profile: str) -> bytes:
     content = io.BytesIO()
-    to_csv(table, content, profile)
+    csv_of(table, profile)(content)
     return content.getvalue()
 
 
