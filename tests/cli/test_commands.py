@@ -170,7 +170,6 @@ DONE = {
     "an empty journal has no months": Promise(
         "periods --sandbox", Exit.DONE, "^period\t[^\n]*\n$", "open: held back, and not exported since"
     ),
-    "nothing was filled in": Promise("fixes --sandbox", Exit.DONE, "^outcome\t", "^nothing is filled in\n$"),
     "no mapping was saved": Promise("mappings", Exit.DONE, "^name\tkind", "0 mappings in "),
     "nothing was exported": Promise(
         "export status --sandbox", Exit.DONE, "^sent_at\t", "nothing was exported from here"
