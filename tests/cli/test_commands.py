@@ -95,9 +95,6 @@ REFUSED = {
     "a file is one of some kinds": Promise(
         "categories --output x.txt", Exit.INPUT, err="--output must end in .csv, .xlsx, .json, .parquet, got"
     ),
-    "an age has a unit": Promise(
-        "categories --max-age 900", Exit.INPUT, err="--max-age must be a number and a unit, such as 90s"
-    ),
     "two environments are a contradiction": Promise(
         "config -e https://books.example",
         Exit.INPUT,
