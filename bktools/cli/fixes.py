@@ -23,9 +23,9 @@ def fixes(
     table: results.Table,
     file: Path = argument("FILE", "The workbook of a close (month-end.xlsx), filled in.", REQUIRED),
 ) -> Exit:
-    """Check what people filled in on the sheet "to do", and show what was done since.
+    """Check what people filled in on the sheet "to do".
 
-    The service cannot be updated by its interface: the list is for whoever changes the categories there.
+    Run it again to see what is done. The service cannot be updated by its interface: the list is for whoever changes the categories there.
 
     Example: bktools fixes month-end.xlsx --output fixes.csv
     """
