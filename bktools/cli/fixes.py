@@ -25,7 +25,8 @@ def fixes(
 ) -> Exit:
     """Check what people filled in on the sheet "to do".
 
-    Run it again to see what is done. The service cannot be updated by its interface: the list is for whoever changes the categories there.
+    Run it again to see what is done. The service cannot be updated by its interface: the list is for whoever
+    changes the categories there.
 
     Example: bktools fixes month-end.xlsx --output fixes.csv
     """
