@@ -29,7 +29,7 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         known: pd.DataFrame = bktools.load_accounts(company, service=service)
         found: bktools.Reconciliation = bktools.reconcile_accounts(chart, known, categories)
         created: pd.DataFrame = bktools.create_accounts(found, apply=True, service=service)
-        changes: pd.DataFrame = bktools.compare(dt.date(2026, 9, 30), service=service)
+        changes: pd.DataFrame = bktools.compare("2026-08", "2026-09", service=service)
         print(changes, bktools.compare("2026-09", "2026-10", service=service))
 
         entries: pd.DataFrame = bktools.read_entries(folder / "entries.xlsx", sheet=0, money="decimal")
