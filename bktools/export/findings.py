@@ -162,7 +162,7 @@ class Checked:
         rows = self.rows.drop("reason", "facts", "is_held_together").join(
             held, on="row", how="left", maintain_order="left", suffix=" asked"
         )
-        known = [name for name in ("in_books", "voucher") if name in self.rows.columns]
+        known = ("in_books", "voucher")
         rows = rows.with_columns(pl.coalesce(name, f"{name} asked").alias(name) for name in known)
         about = {name: source_of(ledger).get(name) for name in ("source", "sha256", "exported_at")}
         about["company_id"] = companies.first()

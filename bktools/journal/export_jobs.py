@@ -18,7 +18,7 @@ from bktools.journal.journal import Journal
 from bktools.journal.records import loaded, named
 from bktools.journal.resolving import resolve
 from bktools.journal.sentences import line_of, sentence_of
-from bktools.journal.statements import entries_exported_elsewhere, maybe_booked, not_booked
+from bktools.journal.statements import maybe_booked, not_booked
 from bktools.journal.tables import frame_of, opened, table_of, with_words
 from bktools.journal.unknown_outcomes import how_to_resolve
 from bktools.journal.writing import open_for_writing
@@ -144,7 +144,7 @@ def earlier_exports(journal: Journal, company_id: str | None) -> dict[str, Any]:
 
     The history is of all companies: an entry that was sent for another one is not sent again.
     """
-    elsewhere = entries_exported_elsewhere(journal, company_id)
+    elsewhere = journal.exported_elsewhere(company_id)
     return {
         "history": described(history_of(journal, "sent"), {"journal": journal.id}),
         "exported_elsewhere": {entry: known.get("voucher") for entry, known in elsewhere.items()},

@@ -24,7 +24,7 @@ from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import Journal
 from bktools.journal.records import Event, dumped
 from bktools.journal.sentences import refusal
-from bktools.journal.statements import APPLIED, entries_exported_elsewhere, record, verifications_of
+from bktools.journal.statements import APPLIED, record, verifications_of
 from bktools.journal.tables import frame_of, opened, table_of, with_words
 from bktools.journal.writable import WritableJournal
 from bktools.journal.writing import open_for_writing
@@ -402,12 +402,8 @@ def entries_met(journal: Journal, company_id: str) -> set[str]:
 
 def exported_elsewhere(journal: Journal, company_id: str) -> pa.Table:
     """Return the entries of a company that were exported elsewhere, with what is known of them."""
-    rows = [
-        # Earlier versions wrote the day with the time of midnight.
-        {**entry, "split_line": 0, "date": entry.get("date") and entry["date"][:10]}
-        for entry in entries_exported_elsewhere(journal, company_id).values()
-    ]
-    return table_of([rows], ELSEWHERE)
+    elsewhere = journal.exported_elsewhere(company_id)
+    return table_of([[{**entry, "split_line": 0} for entry in elsewhere.values()]], ELSEWHERE)
 
 
 def _held_in(closes: Iterable[Row]) -> Iterator[dict[str, Any]]:

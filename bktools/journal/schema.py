@@ -146,8 +146,7 @@ CREATE TABLE events (
 CREATE INDEX events_of_batch ON events (batch_id, event_id);
 CREATE INDEX events_of_code ON events (code, company_id, period);
 
--- The data of each entry in a person's terms when its batch was claimed; the event `entries_kept` has their
--- digest.
+-- The data of each entry in a person's terms when its batch was claimed.
 CREATE TABLE entry_data (
     batch_id TEXT NOT NULL,
     entry_id TEXT NOT NULL,

@@ -122,21 +122,7 @@ def undo_exported_elsewhere(
     record(journal, EXPORTED_ELSEWHERE_UNDONE, company_id=event.company_id, person=by, facts=facts)
     standing = journal.exported_elsewhere(event.company_id)
     entries = [entry["entry_id"] for entry in event.facts["entries"]]
-    return {entry: standing[entry].event_id for entry in entries if entry in standing}
-
-
-def entries_exported_elsewhere(
-    journal: Journal, company_id: str | None = None
-) -> dict[str, Mapping[str, Any]]:
-    """Return, by entry, what the event that stands for it knows of an entry exported elsewhere."""
-    standing = journal.exported_elsewhere(company_id)
-    events = {event.event_id: event for event in standing.values()}
-    return {
-        entry["entry_id"]: entry
-        for event in events.values()
-        for entry in event.facts["entries"]
-        if standing[entry["entry_id"]].event_id == event.event_id
-    }
+    return {entry: standing[entry]["event_id"] for entry in entries if entry in standing}
 
 
 def record_first_export(journal: WritableJournal, company_id: str, *, by: str) -> int | None:

@@ -232,11 +232,11 @@ def _known(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _planned(journal: WritableJournal, plan: ExportPlan, of_company: OfCompany) -> list[OutcomeRow]:
-    rows, explained = [], set[str]()
+    rows = []
     for batch_ids in of_company.values():
         # Requests are made one at a time, to save memory.
         for batch in map(plan.request, batch_ids):
-            row = row_unsent(journal, batch, explained)
+            row = row_unsent(journal, batch)
             rows.append(row or row_planned(journal, batch, plan.books))
     return rows
 

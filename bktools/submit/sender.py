@@ -23,7 +23,7 @@ from bktools.journal.journal import Journal
 from bktools.journal.records import loaded, named, now
 from bktools.journal.right_journal import company_refusal
 from bktools.journal.sentences import sentence_of
-from bktools.journal.unknown_outcomes import lasts_seconds, resolve_first
+from bktools.journal.unknown_outcomes import how_to_resolve, lasts_seconds
 from bktools.journal.writable import WritableJournal
 from bktools.progress import Bar, note
 from bktools.service import Service
@@ -88,8 +88,6 @@ class Sender:
     company_id: str
     # The reason why no other batch of the company is sent.
     stopped: str = ""
-    # The batches of unknown outcome that a message has explained.
-    explained: set[str] = field(default_factory=set)
 
     def send(self, batch_ids: Sequence[str]) -> list[OutcomeRow]:
         """Send batches, and return one row per batch."""
@@ -121,7 +119,7 @@ class Sender:
 
     def _send(self, batch: BatchRequest) -> OutcomeRow:
         """Send a batch, if it and its company wait for nothing, and return its row."""
-        row = row_unsent(self.journal, batch, self.explained)
+        row = row_unsent(self.journal, batch)
         stopped = self.stopped or self.run.stopped
         if row is not None or stopped:
             return row or row_of(batch, "BLOCKED", stopped)
@@ -131,7 +129,7 @@ class Sender:
         if outcome.stops_all:
             self.run.stopped = self.stopped
         for unknown in self.journal.unknown(self.company_id):
-            how = resolve_first(self.journal, unknown, self.explained)
+            how = how_to_resolve(self.journal, unknown)
             return row_of(batch, "UNKNOWN", f"{_sentence(unknown)}; {how}", unknown["job_id"])
         return row_of(batch, outcome.state, outcome.message, outcome.job_id)
 
@@ -195,15 +193,17 @@ def row_planned(journal: Journal, batch: BatchRequest, books: Mapping[str, Any])
     return row_of(batch, "BLOCKED", str(error)) if error else row_of(batch, "PLANNED", WOULD_BE_SENT)
 
 
-def row_unsent(journal: Journal, batch: BatchRequest, explained: set[str]) -> OutcomeRow | None:
+def row_unsent(journal: Journal, batch: BatchRequest) -> OutcomeRow | None:
     """Return the row of a batch that was sent, or whose company waits; None for one that may be sent."""
     row = journal.state_of(batch.batch_id)
     state = None if row is None else row["state"]
     if row is None or state not in MAYBE_SENT:
-        unknown = journal.unknown(batch.company_id)
-        return row_of(batch, "BLOCKED", resolve_first(journal, unknown[0], explained)) if unknown else None
+        for unknown in journal.unknown(batch.company_id):
+            command = journal.resolve_command(unknown["batch_id"], batch.company_id)
+            return row_of(batch, "BLOCKED", words()("submit.resolve_first", **unknown, command=command))
+        return None
     if state == "UNKNOWN":
-        return row_of(batch, state, resolve_first(journal, row, explained))
+        return row_of(batch, state, how_to_resolve(journal, row))
     if state == "SENDING":
         sender = named(row["login"], row["machine"], row["process"])
         return row_of(batch, state, words()("submit.sending", sender=sender, since=row["sent_at"]))

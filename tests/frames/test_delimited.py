@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
 from decimal import Decimal
 from pathlib import Path
@@ -140,7 +139,7 @@ def test_times_without_a_zone(tmp_path: Path):
     for profile in PROFILES:
         _, *rows = _cells(bktools.to_csv(frame, tmp_path / "times.csv", profile), profile)
         assert rows == [
-            ["2026-10-31", "2026-10-31T12:30:00", "2026-10-31T00:00:00.000"],
+            ["2026-10-31", "2026-10-31T12:30:00", "2026-10-31T00:00:00"],
             ["", "", "2026-10-31T00:00:00.250"],
         ]
 
@@ -175,14 +174,3 @@ def test_refusals_leave_what_was_there(awkward: pd.DataFrame, tmp_path: Path):
         bktools.to_csv(awkward, tmp_path / "no-such-folder" / "file.csv")
     assert path.read_text() == "kept"
     assert [item.name for item in tmp_path.iterdir() if "csv" in item.name] == ["kept.csv"]
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-def test_a_buffer_gets_the_bytes_of_the_file(awkward: pd.DataFrame, tmp_path: Path, profile: str):
-    """A buffer of bytes gets the file's bytes, and stays open; one of text is refused."""
-    whole = bktools.to_csv(awkward, tmp_path / "file.csv", profile).read_bytes()
-    raw = io.BytesIO()
-    assert bktools.to_csv(awkward, raw, profile) is None
-    assert raw.getvalue() == whole
-    with pytest.raises(ArgumentError, match=r"path must be .* open for bytes"):
-        bktools.to_csv(awkward, io.StringIO(), profile)
