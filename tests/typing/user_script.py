@@ -77,7 +77,7 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         print(bktools.versus(entries, entries.head(10), by=["supplier"], threshold="5%"))
         expected: pd.DataFrame = bktools.expected_entries(entries, "2026-10")
         print(expected, bktools.spend(entries, period="2026-Q3", rates={"USD": 0.87, "CHF": "1.05"}))
-        charts = bktools.plot_spend(spent, title="October", currency="EUR") | bktools.plot_money(plan, "age")
+        charts = bktools.plot_spend(spent, title="October", currency="EUR") | bktools.plot_money(plan)
         charts["EUR"].set_title("October")
         print(bktools.show(spent, rows=5))
         table: Path = bktools.to_csv(jobs, folder / "jobs.csv", profile="excel-eu")
