@@ -51,7 +51,10 @@ def claim(
                 release_planned(journal, connection, journal.other_claims(batch), batch.batch_id)
             if row is None:
                 _insert(journal, connection, batch, plan_id)
-            elif is_new:
+            elif not is_new:
+                sql = "UPDATE batches SET plan_id = $2 WHERE batch_id = $1"
+                connection.execute(sql, [batch.batch_id, plan_id])
+            else:
                 cleared = dict.fromkeys(("sent_at", "job_id", "job"))
                 anew = {"plan_id": plan_id, "planned_at": now().isoformat(), **cleared}
                 before = ("REJECTED", "RELEASED")

@@ -190,11 +190,6 @@ class Journal(Records):
         sql = "SELECT batch_id, company_id, state FROM batches WHERE job_id = $1 AND batch_id <> $2"
         return self.row(sql, job_id, batch_id)
 
-    def changed_since(self, batch: BatchRequest) -> list[str]:
-        """Return the entries of a batch that were sent with other data than they have now."""
-        sent = [row for piece in self.history("entries", None, batch.batch_id) for row in piece]
-        return entry_data.changed(sent, batch)
-
     def history(
         self, table: str, company_id: str | None = None, batch_id: str | None = None
     ) -> Iterator[list[Row]]:

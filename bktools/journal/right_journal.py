@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from bktools.errors import JournalError
@@ -35,16 +34,6 @@ STOPS = frozenset({"another_database", "event_missing"})
 
 # The facts of the sentence where the condition holds, None where it does not.
 Holds = Callable[[Journal], Facts | None]
-
-
-@dataclass(frozen=True)
-class Condition:
-    """A way in which a journal is not the right one. Its sentence ends with the way out."""
-
-    code: str
-    holds: Holds
-    # The command of the way out, "" where it is no command of bktools.
-    way_out: str = ""
 
 
 def _replaced(journal: Journal) -> Facts | None:
@@ -136,30 +125,30 @@ def is_new_restore(journal: Journal) -> bool:
 _WRITER = "SELECT machine FROM events WHERE machine IS NOT NULL ORDER BY event_id DESC LIMIT 1"
 
 
-CONDITIONS = (
-    Condition("replaced", _replaced),
-    Condition("moved", _moved),
-    Condition("another_environment", _another("environment")),
-    Condition("another_address", _another("address"), "check --accept-address"),
-    Condition("another_name", lambda journal: another_name(journal.settings)),
-    Condition("another_journal", _another_journal, RESTORE),
-    Condition("history_left_in_file", _history_left_in_file, MOVE),
-    Condition("another_database", _another_database, RESTORE),
-    Condition("event_missing", _event_missing, RESTORE),
-    Condition("stopped", stopped, RESTORE),
-    Condition("another_computer", _another_computer, RESTORE),
-)
+# By its code, each way in which a journal is not the right one, with the command of the way out, "" where
+# it is no command of bktools.
+CONDITIONS: dict[str, tuple[Holds, str]] = {
+    "replaced": (_replaced, ""),
+    "moved": (_moved, ""),
+    "another_environment": (_another("environment"), ""),
+    "another_address": (_another("address"), "check --accept-address"),
+    "another_name": (lambda journal: another_name(journal.settings), ""),
+    "another_journal": (_another_journal, RESTORE),
+    "history_left_in_file": (_history_left_in_file, MOVE),
+    "another_database": (_another_database, RESTORE),
+    "event_missing": (_event_missing, RESTORE),
+    "stopped": (stopped, RESTORE),
+    "another_computer": (_another_computer, RESTORE),
+}
 
 
 def require_right(journal: Journal, *, but: Iterable[str] = ()) -> None:
     """Raise `JournalError` with its code where this is not the right journal; some codes are not asked."""
-    for condition in CONDITIONS:
-        if condition.code in but:
-            continue
-        facts = condition.holds(journal)
+    for code, (holds, way_out) in CONDITIONS.items():
+        facts = None if code in but else holds(journal)
         if facts is not None:
-            command = journal.command(condition.way_out) if condition.way_out else ""
-            raise refusal(condition.code, location=journal.location, command=command, **facts)
+            command = journal.command(way_out) if way_out else ""
+            raise refusal(code, location=journal.location, command=command, **facts)
 
 
 # Conditions of a company

@@ -236,7 +236,7 @@ def _planned(journal: WritableJournal, plan: ExportPlan, of_company: OfCompany) 
     for batch_ids in of_company.values():
         # Requests are made one at a time, to save memory.
         for batch in map(plan.request, batch_ids):
-            row = row_unsent(journal, batch)
+            row = row_unsent(journal, batch, plan.plan_id)
             rows.append(row or row_planned(journal, batch, plan.books))
     return rows
 

@@ -31,7 +31,7 @@ from bktools.service.service import reserve
 from bktools.service.workers import LOOK, Stopped, pause
 from bktools.submit.outcome import Outcome
 from bktools.submit.rate_limit import RateLimit
-from bktools.submit.request import NotRecorded, send_once
+from bktools.submit.request import NotRecordedError, send_once
 from bktools.wording import words
 
 WOULD_BE_SENT = "would be sent"
@@ -107,8 +107,8 @@ class Sender:
         self.run.go_on()
         try:
             row = self._send(batch)
-        except NotRecorded as lost:
-            self.run.fail(lost.error)
+        except NotRecordedError as lost:
+            self.run.fail(lost)
             raise Stopped from lost
         except JournalError as error:
             # Meanwhile a person withdrew the batch, or another process sent for the company.
@@ -119,7 +119,7 @@ class Sender:
 
     def _send(self, batch: BatchRequest) -> OutcomeRow:
         """Send a batch, if it and its company wait for nothing, and return its row."""
-        row = row_unsent(self.journal, batch)
+        row = row_unsent(self.journal, batch, self.run.plan.plan_id)
         stopped = self.stopped or self.run.stopped
         if row is not None or stopped:
             return row or row_of(batch, "BLOCKED", stopped)
@@ -193,7 +193,7 @@ def row_planned(journal: Journal, batch: BatchRequest, books: Mapping[str, Any])
     return row_of(batch, "BLOCKED", str(error)) if error else row_of(batch, "PLANNED", WOULD_BE_SENT)
 
 
-def row_unsent(journal: Journal, batch: BatchRequest) -> OutcomeRow | None:
+def row_unsent(journal: Journal, batch: BatchRequest, plan_id: str) -> OutcomeRow | None:
     """Return the row of a batch that was sent, or whose company waits; None for one that may be sent."""
     row = journal.state_of(batch.batch_id)
     state = None if row is None else row["state"]
@@ -207,10 +207,9 @@ def row_unsent(journal: Journal, batch: BatchRequest) -> OutcomeRow | None:
     if state == "SENDING":
         sender = named(row["login"], row["machine"], row["process"])
         return row_of(batch, state, words()("submit.sending", sender=sender, since=row["sent_at"]))
-    changed = journal.changed_since(batch) if state == "ACCEPTED" else []
-    if changed:
-        text = words()("submit.changed_since", count=len(changed), first=changed[0])
-        return row_of(batch, "BLOCKED", text)
+    if row["plan_id"] != plan_id:
+        # Its entries may have other data now; a plan with a history knows what became of them.
+        return row_of(batch, "BLOCKED", words()("submit.sent_by_another_plan", plan=row["plan_id"]))
     text = words()("submit.sent_before", outcome=_sentence(row), since=row["settled_at"])
     return row_of(batch, state, text, row["job_id"])
 
