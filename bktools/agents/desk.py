@@ -90,7 +90,7 @@ class Desk:
     folders: Folders
 
     def check(self) -> Call:
-        """Check configuration, service, company, journal and disk. Begin with it."""
+        """Check configuration, service, company and journal. Begin with it."""
         return self._call("check", self.books)
 
     def load_categories(self) -> Call:

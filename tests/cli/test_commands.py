@@ -95,9 +95,6 @@ REFUSED = {
     "a file is one of some kinds": Promise(
         "categories --output x.txt", Exit.INPUT, err="--output must end in .csv, .xlsx, .json, .parquet, got"
     ),
-    "an age has a unit": Promise(
-        "categories --max-age 900", Exit.INPUT, err="--max-age must be a number and a unit, such as 90s"
-    ),
     "two environments are a contradiction": Promise(
         "config -e https://books.example",
         Exit.INPUT,
@@ -170,7 +167,6 @@ DONE = {
     "an empty journal has no months": Promise(
         "periods --sandbox", Exit.DONE, "^period\t[^\n]*\n$", "open: held back, and not exported since"
     ),
-    "nothing was filled in": Promise("fixes --sandbox", Exit.DONE, "^outcome\t", "^nothing is filled in\n$"),
     "no mapping was saved": Promise("mappings", Exit.DONE, "^name\tkind", "0 mappings in "),
     "nothing was exported": Promise(
         "export status --sandbox", Exit.DONE, "^sent_at\t", "nothing was exported from here"
