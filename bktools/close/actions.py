@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from bktools.close.entries import BLOCKED, CHANGED, OF_REASON, PLANNED_ACCOUNT
+from bktools.close.entries import BLOCKED, CHANGED, OF_REASON
 from bktools.close.waiting import WITHOUT_STEPS, WaitingEntries, key_of
 from bktools.export.checks import HELD_TOGETHER
 from bktools.findings.check import (
@@ -74,7 +74,6 @@ APART_BY: Mapping[str, tuple[str, ...]] = {
     "closed_period": ("period",),
     "refused": ("answer",),
     "in_doubt": ("waiting",),
-    "planned_accounts": ("accounts",),
 }
 IDS = ("category_id", "account_id", "external_id", "entry_id", "batch_id")
 FIRST = ("in_doubt", CHANGED)
@@ -235,9 +234,9 @@ class StepResults:
     import_accounts: str
 
     @property
-    def is_planned(self) -> bool:
-        """Whether accounts are to be created, after which their IDs are known."""
-        return any(row["outcome"] == "PLANNED" for row in self.created)
+    def planned(self) -> int:
+        """How many accounts are to be created; the service may answer with the ID of one that it has."""
+        return sum(row["outcome"] == "PLANNED" for row in self.created)
 
     @cached_property
     def waiting(self) -> WaitingEntries:
@@ -287,6 +286,7 @@ def _grouped(results: StepResults, cases: Iterable[_Case]) -> Iterator[Action]:
         keys = [key for case in group for key in case.keys]
         money, ids = results.waiting.money(keys)
         facts = dict(cause) | (results.waiting.change(keys) if code == CHANGED else {})
+        facts |= {"planned": results.planned or None} if (section, code) == (OF_STEPS, UNKNOWN) else {}
         severity = min((case.severity for case in group), key=SEVERITIES.index)
         elsewhere = results.waiting.counted_elsewhere(keys, code)
         yield Action(section, code, severity, role, facts, tuple(things), money, ids, command, elsewhere)
@@ -325,11 +325,7 @@ def _of_jobs(results: StepResults) -> Iterator[_Case]:
 
 
 def _of_created(results: StepResults) -> Iterator[_Case]:
-    """Yield a case for the accounts that were planned, and for each that was not created."""
-    if results.is_planned:
-        facts = {"accounts": sum(row["outcome"] == "PLANNED" for row in results.created)}
-        keys = results.waiting.keys_with("reason", PLANNED_ACCOUNT)
-        yield _Case(OF_STEPS, "planned_accounts", ERROR, PREPARER, facts, None, keys)
+    """Yield a case for each account that was not created."""
     for row in results.created:
         if code := OF_OUTCOMES[ACCOUNT].get(row["outcome"]):
             name = " ".join(filter(None, (row["code"] or row["external_id"], row["name"])))
@@ -350,7 +346,7 @@ def _of_accounts(results: StepResults) -> Iterator[_Case]:
         thing = _thing(kind, row, row["about"])
         if code is None:
             yield _Case(OF_ACCOUNTS, row["check"], row["severity"], row["who"], facts, thing)
-        elif code and not (code == UNKNOWN and results.is_planned):
+        elif code:
             keys = tuple(entries[row["category_id"]]) if code in NEED_ACCOUNT else ()
             command = results.import_accounts if code == UNKNOWN else ""
             yield _Case(OF_STEPS, code, row["severity"], row["who"], facts, thing, keys, command)
@@ -361,8 +357,7 @@ def _of_entries(results: StepResults) -> Iterator[_Case]:
     for row in _severe(results.findings):
         check, key = row["check"], key_of(row)
         code, kind = STEPS.get(check, (None, ENTRY))
-        is_solved = code == "" or (code == UNKNOWN and results.is_planned)
-        if is_solved or OF_REASON.get(check) in WITHOUT_STEPS:
+        if code == "" or OF_REASON.get(check) in WITHOUT_STEPS:
             continue
         if check == HELD_TOGETHER and check not in results.waiting.reasons_of(key):
             continue  # The error of the other line is the step.

@@ -139,15 +139,11 @@ def compose_export_jobs(
     arguments = arguments_of(company=company, month=month, currency=currency)
     beside = {"categories": categories, "accounts": accounts, "employees": employees, "history": history}
     frames = {name: typed(frame, name) for name, frame in beside.items() if frame is not None}
-    by_hand = {
-        "elsewhere": rules.unique_uuids("exported_elsewhere", exported_elsewhere),
-        "maybe_booked": rules.unique_uuids("maybe_booked", maybe_booked),
-        "not_booked": rules.unique_uuids("not_booked", not_booked),
-    }
-    frames |= {name: pa.table({"id": pa.array([*ids], TEXT)}) for name, ids in by_hand.items() if ids}
-    if "elsewhere" in frames and isinstance(exported_elsewhere, Mapping):
-        vouchers = pa.array([*exported_elsewhere.values()], TEXT)
-        frames["elsewhere"] = frames["elsewhere"].append_column("voucher", vouchers)
+    by_hand = {"elsewhere": exported_elsewhere, "maybe_booked": maybe_booked, "not_booked": not_booked}
+    for name, known in by_hand.items():
+        ids = rules.unique_uuids("exported_elsewhere" if name == "elsewhere" else name, known)
+        vouchers = [*known.values()] if isinstance(known, Mapping) else [None] * len(ids)
+        frames[name] = pa.table({"id": pa.array(ids, TEXT), "voucher": pa.array(vouchers, TEXT)})
     checker = Checker(frames, arguments)
     if is_spark(entries):
         _refuse_beside_spark(selection=selection, ledger=ledger)

@@ -176,14 +176,6 @@ class Grid:
         for row in rows:
             self.sheet.set_row(row, self._heights[row], None, {"level": 1})
 
-    def define(self, name: str, rows: range, place: int) -> None:
-        """Give the cells of a column a name."""
-        from xlsxwriter.utility import xl_range_abs
-
-        self.book.book.define_name(
-            name, f"='{self.sheet.name}'!{xl_range_abs(rows[0], place, rows[-1], place)}"
-        )
-
     def page(self, columns: int, pages: int = 1) -> None:
         """Print the sheet on so many pages, without lines between cells; 0 stands for as many as it needs."""
         self.sheet.hide_gridlines(2)

@@ -6,7 +6,6 @@ The sheet "to do" comes back: its columns to fill in are read by `bktools.read_f
 from __future__ import annotations
 
 import io
-import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
@@ -31,7 +30,6 @@ from bktools.wording.numbers import capitalized, month, number, percent
 # The hidden sheet has this name in every language; the others have theirs in the wording.
 LINES = "bktools"
 # The other sheets: their tables, and the columns that come first and are printed; of others all names are.
-CHART = "chart"
 TABLES = {
     "entries": "fate reason date supplier description category_name account_code employee_name amount "
     "currency home_amount",
@@ -41,10 +39,8 @@ TABLES = {
     "expected": "month state supplier category_name expected_on currency amount amount_1 amount_2 amount_3 "
     "came_on",
     "coverage": "name external_id account_name state archived",
-    CHART: "",
+    "chart": "",
 }
-# The name of the cells with the accounts to choose: on the sheet of the chart, after its own columns.
-CHOICES = "accounts_to_choose"
 # The beginning of the names of columns from the file.
 OF_FILE = "file_"
 # Between code and name of an account to choose.
@@ -91,19 +87,18 @@ def workbook_of(close: Close, pictures: Mapping[str, bytes] | None = None) -> by
 
     tables = {name: close.tables[name] for name in TABLES if len(close.tables.get(name, ()))}
     omitted = {name: why for name, table in tables.items() if (why := too_large(table))}
-    labels = [] if CHART in omitted else _labels(close)
     file = io.BytesIO()
     with xlsxwriter.Workbook(file, OPTIONS) as workbook:
         workbook.set_properties({"title": close.title, "created": close.run.begun_at})
         words = close.words
         book = Book(workbook, close.title, words("report.workbook.begun", moment=close.run.begun_at), words)
         _first(book, close, omitted, (pictures or {}).get(MONEY))
-        _to_do(book, close, has_list=bool(labels))
+        _to_do(book, close)
         if len(close.figures.largest):
             _largest_and_new(book, close)
         for name, table in tables.items():
             if name not in omitted:
-                listing(book, name, table, TABLES[name].split(), labels if name == CHART else ())
+                listing(book, name, table, TABLES[name].split())
         _identity(book, close)
     return file.getvalue()
 
@@ -322,7 +317,7 @@ PRINTED = {
 FOR_PROGRAMS = {"command": 12, "check": 12}
 
 
-def _to_do(book: Book, close: Close, *, has_list: bool) -> None:
+def _to_do(book: Book, close: Close) -> None:
     """Write the sheet to fill in: a row an action, with a row beneath it for each of several things."""
     words, currencies = close.words, close.figures.currencies
     widths = [*PRINTED.values(), *[12] * len(currencies), *FOR_PROGRAMS.values(), *[12] * len(IDS)]
@@ -334,20 +329,14 @@ def _to_do(book: Book, close: Close, *, has_list: bool) -> None:
     ]
     lines = list(lines_of(close))
     written = sheet.table(titles, [line.cells for line in lines])
-    place = list(PRINTED).index("new_account")
-    numbered = list(zip(written, lines, strict=True))
-    for row, line in numbered:
-        if line.wants_account and has_list:
-            sheet.sheet.data_validation(row, place, row, place, _choice(words))
-    sheet.fold(row for row, line in numbered if line.is_beneath)
+    sheet.fold(row for row, line in zip(written, lines, strict=True) if line.is_beneath)
     sheet.listing(len(titles), printed=len(PRINTED))
 
 
 class Line(NamedTuple):
-    """A row of the sheet to fill in: its cells, whether an account is asked, and whether it is beneath."""
+    """A row of the sheet to fill in: its cells, and whether it is beneath another one."""
 
     cells: list[Value]
-    wants_account: bool
     is_beneath: bool
 
 
@@ -390,7 +379,7 @@ def _line(
         action.code,
         *map(value.ids.get, IDS),
     ]
-    return Line(cells, is_asked, is_beneath)
+    return Line(cells, is_beneath)
 
 
 def _values(words: Words, value: Action | Thing) -> str | None:
@@ -398,23 +387,8 @@ def _values(words: Words, value: Action | Thing) -> str | None:
     return "\n".join(words.money({name: amount}) for name, amount in value.amounts.items()) or None
 
 
-def _choice(words: Words) -> dict[str, str]:
-    return {
-        "validate": "list",
-        "source": f"={CHOICES}",
-        "error_title": words("report.workbook.unknown_account"),
-        "error_message": words("report.workbook.choose_an_account"),
-        "input_message": words("report.workbook.account_of_the_category"),
-    }
-
-
-def listing(
-    book: Book, name: str, table: pa.Table, columns: Sequence[str], labels: Sequence[str] = ()
-) -> None:
-    """Write a table on a sheet: some columns first, identifiers last, beside the printed page.
-
-    `labels` are accounts to choose from, in a column of their own.
-    """
+def listing(book: Book, name: str, table: pa.Table, columns: Sequence[str]) -> None:
+    """Write a table on a sheet: some columns first, identifiers last, beside the printed page."""
     filled = [
         column
         for column in table.column_names
@@ -433,9 +407,6 @@ def listing(
         width_of(title, (_text(row[place], words) for row in rows), grid.WIDEST)
         for place, title in enumerate(titles)
     ]
-    if labels:
-        titles, widths = [*titles, words("report.workbook.account_to_choose")], [*widths, grid.WIDEST]
-        rows = [[*row, label] for row, label in itertools.zip_longest(rows, labels)]
     # A text that is longer than the widest column goes on in a second line where it is printed.
     wraps = [place < len(first) and width >= grid.WIDEST for place, width in enumerate(widths)]
     for row in rows:
@@ -444,9 +415,7 @@ def listing(
             for place, cell in enumerate(row)
         ]
     sheet = book.grid(words(f"report.sheet.{name}"), grid.QUIET, widths)
-    written = sheet.table(titles, rows)
-    if labels:
-        sheet.define(CHOICES, written[: len(labels)], len(titles) - 1)
+    sheet.table(titles, rows)
     sheet.listing(len(titles), printed=len(first) or len(names))
 
 
@@ -464,14 +433,6 @@ def _identity(book: Book, close: Close) -> None:
     for pair in facts.items():
         sheet.write(pair)
     sheet.sheet.hide()
-
-
-def _labels(close: Close) -> list[str]:
-    """Return the active accounts of the chart as a person chooses them."""
-    chart = close.tables[CHART].select(["code", "external_id", "name", "archived"])
-    rows = chart.sort_by([("code", "ascending"), ("external_id", "ascending")]).to_pylist()
-    active = (row for row in rows if row["external_id"] and not row["archived"])
-    return [account_label(row["code"], row["external_id"], row["name"]) for row in active]
 
 
 def _heading(words: Words, column: str) -> str:

@@ -13,7 +13,7 @@ import secrets
 import sqlite3
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -302,7 +302,7 @@ class Store:
 
     # Export jobs
 
-    def create_export_job(self, job: ExportJob, entries: list[str]) -> ExportJob | None:
+    def create_export_job(self, job: ExportJob, entries: Sequence[str]) -> ExportJob | None:
         """Store a job with entries and its company's outcome; return None while another job of it runs."""
         with self._transaction("IMMEDIATE"):
             busy = "SELECT 1 FROM export_jobs WHERE company_id = ? AND ends_at > ?"

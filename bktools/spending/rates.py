@@ -20,7 +20,7 @@ from bktools import disk
 from bktools.currencies import MINOR_UNITS, USUAL
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import amounts_of, days_of, text_of, with_column
-from bktools.frames.delimited import to_csv
+from bktools.frames.delimited import csv_of
 from bktools.frames.schema import DIGITS, TEXT
 from bktools.frames.sums import HOME
 from bktools.settings import Settings
@@ -159,7 +159,7 @@ def keep_rates(rates: ExchangeRates, settings: Settings, company: str, month: st
     path = _path_of(settings, company, month)
     with disk.storage_errors(path):
         disk.private_folder(path.parent)
-    return disk.write_whole(path, lambda file: to_csv(rates.table, file, "machine"))
+    return disk.write_whole(path, csv_of(rates.table, "machine"))
 
 
 def kept_rates(settings: Settings, company: str, month: str) -> ExchangeRates | None:

@@ -220,7 +220,8 @@ def grouped_by(
     rows = in_memory(entries, "the entries", columns_of(keys))
     for name in MONEY:
         if name not in rows.column_names:
-            raise InputError(Sentence(f"error.entries_without_{name}"), source=source)
+            facts = {"columns": ", ".join(_columns_of(entries))}
+            raise InputError(Sentence(f"error.entries_without_{name}", **facts), source=source)
     is_copy = _is_again(rows, "amount", "currency", "date")
     rows, copies = rows.filter(pc.invert(is_copy)), rows.filter(is_copy)
     rows = with_names(rows, **{name: frame for name, frame in frames.items() if frame is not None})

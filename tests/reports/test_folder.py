@@ -112,14 +112,14 @@ def test_whole_or_none(small: Close, folder: Path, tmp_path: Path, monkeypatch: 
     folder = Path(shutil.copytree(folder, tmp_path / "october"))
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     left = iter(range(3))
-    real = folder_module.to_csv
+    real = folder_module.csv_of
 
     def full(*args, **kwargs):
         if next(left, None) is None:
             raise OSError(28, "No space left on device")
         return real(*args, **kwargs)
 
-    monkeypatch.setattr(folder_module, "to_csv", full)
+    monkeypatch.setattr(folder_module, "csv_of", full)
     with pytest.raises(StorageError, match="No space left on device"):
         write_folder(small, folder)
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before

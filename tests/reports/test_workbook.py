@@ -17,10 +17,10 @@ import xlsxwriter
 from office import needs_office, saved
 from python_calamine import CalamineWorkbook
 
-from bktools.close.actions import ACCOUNT, NEED_ACCOUNT, Thing
+from bktools.close.actions import ACCOUNT, Thing
 from bktools.close.close import Close
 from bktools.reports import grid
-from bktools.reports.workbook import CHOICES, workbook_of
+from bktools.reports.workbook import workbook_of
 from bktools.wording import words
 
 Rows = list[list[Any]]
@@ -54,23 +54,6 @@ def _table(book: Path | bytes, heading: str) -> dict[str, list[Any]]:
 def _xml(path: Path, name: str) -> str:
     with zipfile.ZipFile(path) as book:
         return book.read(name).decode()
-
-
-def test_accounts_are_chosen_from_a_list(book: Path, close: Close):
-    """Each line that asks for an account, and no other, offers the chart's active accounts."""
-    head, *rows = _rows(book, "to do")
-    check, category = head.index("check"), head.index("category id")
-    asked = [number for number, row in enumerate(rows, 2) if row[check] in NEED_ACCOUNT and row[category]]
-    pattern = r'<dataValidation type="list"[^>]*sqref="([^"]+)"[^>]*><formula1>(\w+)<'
-    cells = re.findall(pattern, _xml(book, "xl/worksheets/sheet2.xml"))
-    letter = chr(ord("A") + head.index("new account"))
-    assert [cell for cell, _ in cells] == [f"{letter}{number}" for number in asked]
-    assert {name for _, name in cells} == {CHOICES}
-    pattern = rf'name="{CHOICES}">\'?chart\'?!\$(\w)\$2:\$\w\$(\d+)<'
-    place, last = re.search(pattern, _xml(book, "xl/workbook.xml")).groups()
-    offered = [row[ord(place) - ord("A")] for row in _rows(book, "chart")[1 : int(last)]]
-    active = [row for row in close.tables["chart"].sort_by("code").to_pylist() if not row["archived"]]
-    assert offered == [f"{row['code']} · {row['name']}" for row in active]
 
 
 def test_pages_are_for_people(book: Path, close: Close):

@@ -67,7 +67,7 @@ def test_one_prepares_another_approves_and_a_doubt_is_settled(sandbox, run, list
     steps = [step for step, _ in groupby(events["after"])]
     assert steps == ["PLANNED", "SENDING", "UNKNOWN", "ACCEPTED"]
     assert (events.iloc[-1]["done_by"], events.iloc[-1]["message"]) == ("Ada", "booked as 4711")
-    assert "\tACCEPTED\tbooked as 4711\tAda\n" in run(f"export status --events --batch {batch}")[1]
+    assert "\taccepted\tbooked as 4711\tAda\t" in run(f"export status --events --batch {batch}")[1]
 
 
 def test_the_history_has_what_was_known_of_each_entry(sandbox, service):
