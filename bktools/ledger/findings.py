@@ -32,7 +32,12 @@ MISSING_IN_DOUBT, ANOTHER_MONTH, ANOTHER_COST_CENTRE = (
     "another_month",
     "another_cost_centre",
 )
-NOT_SHOWN, SUM_OF_CURRENCIES, CURRENCY_UNKNOWN = "not_shown", "sum_of_currencies", "currency_unknown"
+MAY_BE_TWICE, NOT_SHOWN, SUM_OF_CURRENCIES, CURRENCY_UNKNOWN = (
+    "may_be_twice",
+    "not_shown",
+    "sum_of_currencies",
+    "currency_unknown",
+)
 
 # By code of a finding: how severe it is, and who acts.
 FINDINGS: Mapping[str, tuple[str, str]] = {
@@ -43,6 +48,7 @@ FINDINGS: Mapping[str, tuple[str, str]] = {
     Status.ANOTHER_AMOUNT.code: (ERROR, ERP),
     Status.ANOTHER_ACCOUNT.code: (WARNING, ERP),
     ANOTHER_MONTH: (WARNING, ERP),
+    MAY_BE_TWICE: (WARNING, ERP),
     ANOTHER_COST_CENTRE: (INFO, ERP),
     Reason.SEVERAL_STORIES: (WARNING, PREPARER),
     Reason.MAY_BE_IN: (WARNING, PREPARER),
@@ -150,11 +156,18 @@ class _Findings:
         wrong = np.flatnonzero(judged.is_shown & ~is_quiet).tolist()
         own = [(entry, Status(int(verdict.status[entry])).code) for entry in wrong]
         own += [(entry, ANOTHER_COST_CENTRE) for entry in self._on_other_centres()]
+        is_booked = verdict.status == Status.BOOKED
+        own += [
+            (entry, MAY_BE_TWICE)
+            for entry in verdict.look_first
+            if judged.is_shown[entry] and is_booked[entry] and verdict.look_first[entry]
+        ]
         rows = judged.rows([entry for entry, _ in own])
         for (entry, code), row in zip(own, rows, strict=True):
             is_in_doubt = code == Status.MISSING.code and row.get("state") in IN_DOUBT
             reason = MISSING_IN_DOUBT if is_in_doubt else code
             look_first = verdict.look_first.get(entry, ()) if reason in ORDERS else ()
+            second = verdict.look_first.get(entry, ()) if reason == MAY_BE_TWICE else ()
             amount, booked = row.get("amount"), row.get("booked_amount")
             facts = {name: row.get(name) for name in FACTS} | {
                 "account": account_of(row),
@@ -163,11 +176,12 @@ class _Findings:
                 "job": row.get("job_id"),
                 "batch": row.get("batch_id"),
                 "of_batch": None if row.get("job_id") else row.get("batch_id"),
-                "places": self._places(verdict.postings(entry)) or None,
-                "named": self._named(look_first),
+                "places": self._places(second or verdict.postings(entry)) or None,
+                "named": self._named(second or look_first),
             }
             where = about(row, self._words)
-            yield self._finding(code, reason, [entry], facts, where, self._places(look_first))
+            check = Status.BOOKED.code if code == MAY_BE_TWICE else code
+            yield self._finding(check, reason, [entry], facts, where, self._places(look_first))
 
     def _on_other_centres(self) -> list[int]:
         """Return which booked entries have postings, but none on their cost centre."""

@@ -90,7 +90,7 @@ def _part(study: Study, piece: Piece, account: int) -> Piece:
 
 
 def pieces_left(study: Study, kinds: Kinds) -> list[Piece]:
-    """Return what no proven group has of the vouchers near the entries, cut as the booking unit cuts them."""
+    """Return what no proven group has of the vouchers, cut as the booking unit cuts them."""
     books, matching, used = study.books, study.matching, study.case.used
     is_of_parts = matching.unit.part == ACCOUNT
     # A voucher of one account is used with all that stands beside it, such as its tax.
@@ -104,7 +104,8 @@ def pieces_left(study: Study, kinds: Kinds) -> list[Piece]:
         used_accounts[v].add(account)
     entries = study.entries
     first, last = entries.day.min() - LATEST, entries.month_end.max() + CORRECTED
-    is_near = (books.day >= first) & (books.day <= last)
+    # A posting of any day may be an entry's after all, if it is on an account of theirs.
+    is_near = ((books.day >= first) & (books.day <= last)) | (books.accounts > 0)
     left = whole_pieces(study, np.flatnonzero(is_near & ~is_used), kinds).values()
     pieces: list[Piece] = []
     for piece in left:

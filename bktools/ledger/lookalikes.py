@@ -3,13 +3,17 @@
 A piece is free if no proven pair has it, and not all cheapest stories use it. Three steps ask:
 
     missing      Nothing is missing if a story may use a free piece for it; if one has its name, or on its
-                 account all words of one of its texts, the sum of entries in a row with it, or more than its
-                 amount without the name of any entry; or if an open sum near it may hold it.
-    corrections  None is ordered, before somebody has looked, if a free piece on any account has its size, or
-                 all words of one of its texts, within weeks.
-    sending      An entry that was not sent is held back if a free piece on its account has its amount, or one
-                 on any account a number of its own, or the sum of entries in a row with it. So it is by any
-                 posting on its account in a ledger of sums, and if its own amount there is not known.
+                 account its amount on any day, all words of one of its texts, the sum of entries in a row
+                 with it, or more than its amount without the name of any entry; or if an open sum near it may
+                 hold it.
+    corrections  None is ordered, before somebody has looked, if a free piece on any account has its size on
+                 any day, or all words of one of its texts within weeks.
+    second ones  An entry whose amount is its own is booked, but may be so twice, if a free piece on its
+                 account has its amount and its name: not a month later, when it is the next charge.
+    sending      An entry that was not sent is held back if a free piece on its account has its amount from
+                 its day on, or one on any account a number of its own, or the sum of entries in a row with
+                 it. So it is by any posting on its account in a ledger of sums, and if its own amount there
+                 is not known.
 """
 
 from __future__ import annotations
@@ -32,6 +36,8 @@ from bktools.ledger.study import Study
 from bktools.ledger.telling import Telling, leave_open
 from bktools.ledger.verdict import BOOKED, Reason, Status
 
+# Days from one monthly charge to the next.
+MONTH = 30
 # Statuses that order a correction of the books.
 ORDERS = (Status.MISSING, Status.BOOKED_TWICE, Status.ANOTHER_AMOUNT, Status.ANOTHER_ACCOUNT)
 
@@ -61,6 +67,11 @@ class Lookalikes:
             for size in {abs(cents) for cents in (piece.gross, *piece.nets.values(), *piece.lines)}:
                 self._by_size[size].append(piece)
 
+    @property
+    def sizes(self) -> Collection[int]:
+        """The sizes of the pieces."""
+        return self._by_size.keys()
+
     def may_hold(self, x: Entry, group: Group) -> list[Piece]:
         """Return the pieces that may hold an entry: it is not missing."""
         free = self._case.free
@@ -68,26 +79,41 @@ class Lookalikes:
         in_words = [piece for piece in self._with_words(x) if x.account in piece.nets]
         single = Group(group.number, (x,), group.due)
         in_stories = may_hold(self._case, single)
-        return [*self._in_a_row[x.e], *in_stories, *named, *in_words, *self._with_more(x, group.due)]
+        # A far piece with the words of others is only looked at.
+        far = [piece for piece in self._of_amount(x) if not self._case.denies([x], piece.text)]
+        return [*self._in_a_row[x.e], *in_stories, *named, *in_words, *self._with_more(x, group.due), *far]
+
+    def second(self, x: Entry) -> list[Piece]:
+        """Return the pieces that may book an entry again; those of an equal entry are not told apart."""
+        pieces = self._of_amount(x) if self._study.is_single(x) else []
+        pieces = [piece for piece in pieces if piece.day >= x.day and x.is_named_in(piece.text)]
+        is_monthly = any(abs(piece.day - x.day - MONTH) <= UNDER_A_WEEK for piece in pieces)
+        return [piece for piece in pieces if not is_monthly or x.is_named_alone_in(piece.text)]
+
+    def _of_amount(self, x: Entry) -> list[Piece]:
+        """Return the pieces with an entry's amount on its account, on any day."""
+        own = {x.cents, x.exported}
+        of_size = {piece.id: piece for cents in own for piece in self._by_size.get(abs(cents), ())}
+        on_account = (piece for piece in of_size.values() if x.account in piece.nets)
+        return [piece for piece in on_account if own & {piece.gross, *piece.amounts_on(x.account)}]
 
     def similar(self, x: Entry) -> list[Piece]:
         """Return the pieces with the size or the words of an entry: no correction is ordered."""
         sizes = {abs(x.cents), abs(x.exported)}
         of_size = [piece for size in sizes for piece in self._by_size.get(size, ())]
-        pieces = [piece for piece in of_size if abs(piece.day - x.day) <= LATEST]
-        return [*{piece.id: piece for piece in (*pieces, *self._with_words(x))}.values()]
+        return [*{piece.id: piece for piece in (*of_size, *self._with_words(x))}.values()]
 
     def may_book(self, x: Entry, due: int) -> list[Piece]:
         """Return the pieces that hold back an entry: of its amount, with a number of its own, or a sum."""
-        near, own = self._case.free.on(x.account, x.day - EARLIER, x.day + LATEST), {x.cents, x.exported}
-        of_amount = [piece for piece in near if own & {piece.gross, *piece.amounts_on(x.account)}]
+        own = {x.cents, x.exported}
+        of_amount = [piece for piece in self._of_amount(x) if piece.day >= x.day - EARLIER]
         naming = self._case.free.naming.get(x.e, ())
         named = [piece for piece in naming if x.is_named_alone_in(piece.text) and piece.gross * x.cents >= 0]
         # An equal amount on another account is no sum.
         sums = [piece for piece in self._in_a_row[x.e] if own.isdisjoint({piece.gross, *piece.nets.values()})]
         # Where the style is not known, amounts may be without a tax: words are enough.
         in_words = [] if self._study.share >= DECIDABLE else self._with_words(x)
-        in_words = [piece for piece in in_words if piece in near]
+        in_words = [piece for piece in in_words if x.account in piece.nets and piece.day >= x.day - EARLIER]
         return [*of_amount, *named, *sums, *in_words, *self._with_more(x, due)]
 
     def _with_more(self, x: Entry, due: int) -> list[Piece]:
@@ -171,6 +197,10 @@ def look_first(study: Study, free: Lookalikes) -> None:
         others = named[own != own[:1]].tolist() if draft.status[x.e] != Status.BOOKED_TWICE else []
         similar = study.first_rows(piece for piece in free.similar(x) if piece.v not in own)
         draft.look_first[x.e] = [*others, *similar]
+    is_booked = (draft.status[entries.e] == Status.BOOKED) & entries.sent
+    for x in study.of(entries.e[is_booked & study.has_size(free.sizes)].tolist()):
+        if rows := study.first_rows(free.second(x)):
+            draft.look_first[x.e] = rows
     group = draft.posting_group[lines.row]
     is_of_sent = (group >= 0) & np.isin(group, draft.group[entries.e[entries.sent]])
     groups, unsent = study.matching.groups, np.flatnonzero(~draft.has(*BOOKED)[entries.e] & ~entries.sent)

@@ -139,6 +139,10 @@ class Study:
         """Whether no other entry has an entry's amount on its account."""
         return bool(self._are_single[np.searchsorted(self.entries.e, x.e)])
 
+    def has_size(self, sizes: Iterable[int]) -> Flags:
+        """Return which entries have one of some sizes, and no other one on their account has it."""
+        return self._are_single & np.isin(np.abs(self.entries.cents), [*sizes])
+
     @functools.cached_property
     def _are_single(self) -> Flags:
         amounts, first = number(self.entries.account, np.abs(self.entries.cents))

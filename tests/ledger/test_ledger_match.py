@@ -124,6 +124,33 @@ def test_a_voucher_with_the_document_of_an_entry_holds_it():
         match_ledger(entries, books, explained=["A 1"])
 
 
+# By days after its day on which an entry's amount and words are posted, and whether it was exported with a
+# posting of its own: its status, and the finding that names the other posting.
+LATE_POSTINGS = {
+    (60, False): ("open", "may_be_in"),
+    (-200, False): ("open", "may_be_in"),
+    (60, True): ("booked", "may_be_twice"),
+    (30, True): ("booked", None),
+}
+
+
+@pytest.mark.parametrize("case", LATE_POSTINGS)
+def test_no_order_beside_a_posting_of_the_amount_on_any_day(case):
+    """What was booked by hand months later, or on a mistyped day, is not booked again."""
+    days, is_booked = case
+    entries = exported(30)
+    late = booking(99, entries.loc[4].to_dict(), date=entries["date"][4] + pd.Timedelta(days=days))
+    end = booking(98, {"description": "Bank", "account_code": "1200", "date": "2027-02-28", "amount": 5})
+    own = plainly_booked(entries if is_booked else entries.drop(index=4))
+    match = match_ledger(entries, ledger([*own, *late, *end]))
+    status, reason = LATE_POSTINGS[case]
+    assert match.entries["status"][4] == status
+    assert [row for row in match.findings["message"] if "voucher A 99" in row] == (
+        [finding(match, reason)["message"]] if reason else []
+    )
+    assert "missing" not in {*match.findings["reason"]}
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_reversed_only_says_look(name):
     """Nobody is told to book again what was reversed: the reversal may be right."""
