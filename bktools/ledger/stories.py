@@ -192,7 +192,9 @@ class _Telling:
             is_told = is_told or part[0].is_named_in(pieces[0].text)
             # The second one is in the one sum, or stands alone.
             is_told &= len(pieces) == 1 or any(piece.gross == cents for piece in pieces)
-            if is_told and case.agree(again, pieces):
+            # Each of two postings may have a rate of tax that no other one shows.
+            are_equal = all(case.agree(self.entries, [piece]) for piece in pieces)
+            if is_told and (are_equal or case.agree(again, pieces)):
                 # A second posting may come after the gate. A week later it is as likely of others.
                 first = min(pieces, key=lambda piece: piece.day)
                 second = [piece for piece in self.late if piece.gross == cents and piece is not first]
