@@ -72,7 +72,8 @@ def test_no_proposal_books_twice_or_loses_entries():
     """Of each world's batch: booked it is never released, absent never accepted, in part neither."""
     outcomes = []
     for name in NAMES:
-        if {*entries_of(name)["expected"]} <= {"booked", "in_a_sum", "booked or in_a_sum"}:
+        is_booked = {*entries_of(name)["expected"]} <= {"booked", "in_a_sum", "booked or in_a_sum"}
+        if is_booked and "voucher_id" in ledger_of_world(name):
             entries, postings, vouchers = in_two_batches(name)
             if len(vouchers) > 1:
                 parts = ([], vouchers, vouchers[::2])
