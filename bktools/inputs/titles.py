@@ -135,12 +135,11 @@ def _titles(report: _Report, end: int | None) -> _Titles:
     texts = [[*filter(None, map(str.strip, row))] for row in zip(*columns, strict=True)]
     are_marked = any(map(_behind_account, chain(table.above, *texts)))
     above, *names = (_title(own, are_marked=are_marked) for own in (table.above, *texts))
-    all_totals = [own[0] for own in texts if own and terms.report_rank(own[0]) == terms.MAYBE]
+    firsts = [own[0] if own else "" for own in texts]
+    all_totals = [text for text in firsts if terms.report_rank(text) == terms.MAYBE]
     all_names = {above, *names} - {""}
     with_total = {name for name in all_names if any(_is_total_of(name, text) for text in all_totals)}
-    texts_of = {
-        row: (own[0] if own else "", name) for row, own, name in zip(others, texts, names, strict=True)
-    }
+    texts_of = dict(zip(others, zip(firsts, names, strict=True), strict=True))
     # The open titles, each with its postings.
     opened: list[tuple[str, list[int]]] = [(above, [])] if above else []
     paths: dict[int, _Path] = {}
