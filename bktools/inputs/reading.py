@@ -50,7 +50,7 @@ class Reading:
     doubts: list[Note] = field(default_factory=list)
     # The lines of postings whose amount has the other sign.
     turned: frozenset[int] = frozenset()
-    # The sums of debit and credit.
+    # The sums of debit and credit, where a format states them.
     sums: Mapping[str, Decimal] = field(default_factory=dict)
     # The columns with all rows, also those that are left out.
     whole: Sequence[pa.ChunkedArray] = ()

@@ -130,7 +130,7 @@ def _read_money(reading: Reading, own: str | None) -> None:
     else:
         reading.refuse("account_code", reading.blank("account_code"), "empty_account_code")
     read_money(reading, own)
-    if reading.books is None and reading.sums:
+    if reading.books is None and "amount" in reading.result:
         _ask_of_accounts(reading)
 
 
@@ -138,7 +138,7 @@ def _read_others(reading: Reading) -> None:
     """Read the account of each posting, and foreign amounts."""
     if reading.has("account_code"):
         reading.result["account_code"] = reading.or_null("account_code")
-    if reading.has("credit_account"):
+    if reading.has("side") and reading.heading("side") not in reading.file_headings:
         # It was made for the second posting of each row.
         reading.leave("side")
     is_foreign = reading.has("foreign_amount", "foreign_currency")

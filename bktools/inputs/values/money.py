@@ -50,9 +50,10 @@ def read_money(reading: Reading, own_currency: str | None) -> None:
         return
     figures = _figures(reading, fields)
     values = _read_values(reading, figures, own_currency)
-    amount, debit, credit = signed(reading, figures, values)
+    amount, halves = _signed(reading, figures, values)
     reading.result["amount"] = _turned(reading, amount).cast(pa.decimal128(LONGEST, amount.type.scale))
-    reading.sums = {"debit": total(debit), "credit": total(credit)}
+    if reading.books is not None and reading.books.totals:
+        reading.sums = {side: total(half) for side, half in halves.items()}
     if reading.books is None:
         settle_foreign(reading, only_of_headings(reading, figures) or own_currency)
     read_currency(reading, figures, own_currency)
@@ -281,33 +282,36 @@ def without_skipped_sides(reading: Reading, keep: Mask) -> Mask:
     return ~is_skipped
 
 
-def signed(
+def _signed(
     reading: Reading, figures: Mapping[str, Figures], values: Mapping[str, pa.ChunkedArray]
-) -> tuple[pa.ChunkedArray, pa.ChunkedArray, pa.ChunkedArray]:
-    """Return the signed amounts, and the debits and credits that they are made of."""
-    kind = pa.decimal128(LONGEST - 1, max(column.type.scale for column in values.values()))
-    zero = pa.scalar(_ZERO, kind)
-    amounts = {name: pc.fill_null(column.cast(kind), zero) for name, column in values.items()}
-    if "amount" in amounts:
-        amount = amounts["amount"]
+) -> tuple[pa.ChunkedArray, dict[str, pa.ChunkedArray]]:
+    """Return the signed amounts, and the debits and credits that they are made of, if there are two sides."""
+    sides = None
+    if "amount" in values:
         sides = sides_of(reading) if reading.has("side") else figures["amount"].texts_of("side")
-        # Without sides, a minus is a credit.
-        is_credit = pc.less(amount, zero) if sides is None else pc.equal(sides, "credit")
-        debit, credit = pc.if_else(is_credit, zero, amount), pc.if_else(is_credit, amount, zero)
         if sides is None:
-            return amount, debit, pc.negate(credit)
+            return values["amount"], {}
+    kind = pa.decimal128(LONGEST - 1, max(column.type.scale for column in values.values()))
+    zero, empty = pa.scalar(_ZERO, kind), reading.constant(_ZERO, kind)
+    amounts = {name: pc.fill_null(column.cast(kind), zero) for name, column in values.items()}
+    debit, credit = amounts.get("debit", empty), amounts.get("credit", empty)
+    if sides is not None:
+        is_credit, amount = pc.equal(sides, "credit"), amounts["amount"]
+        debit, credit = pc.if_else(is_credit, zero, amount), pc.if_else(is_credit, amount, zero)
     else:
-        empty = reading.constant(_ZERO, kind)
-        debit, credit = amounts.get("debit", empty), amounts.get("credit", empty)
         both = cells.mask(pc.and_(pc.not_equal(debit, zero), pc.not_equal(credit, zero)))
         if reading.options.get("net"):
             reading.note_rows("net", both)
         else:
             reading.ask_of_rows("both_sides", both, [{"net": True}] if "date" in reading.result else [])
-    own, turned = pc.add(debit, credit), pc.subtract(debit, credit)
-    if _have_own_signs(reading, own, turned, {"debit": debit, "credit": credit}):
-        return own, debit, pc.negate(credit)
-    return turned, debit, credit
+    own, turned, halves = (
+        pc.add(debit, credit),
+        pc.subtract(debit, credit),
+        {"debit": debit, "credit": credit},
+    )
+    if _have_own_signs(reading, own, turned, halves):
+        return own, {"debit": debit, "credit": pc.negate(credit)}
+    return turned, halves
 
 
 def _have_own_signs(
