@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from bktools import disk
 from bktools.contract import rules
 from bktools.errors import ConfigurationError, StorageError
@@ -18,7 +20,9 @@ from bktools.service import Service
 from bktools.settings import (
     SANDBOX,
     Settings,
+    company_names_path,
     hidden,
+    kept_company_names,
     load_settings,
 )
 from bktools.wording import LANGUAGES, Sentence, Words, reader, words
@@ -80,7 +84,7 @@ def open_service(settings: Settings) -> Service:
     from bktools.sandbox import Server
 
     server = Server(settings.state_dir).start()
-    return Service(_at(server, settings), on_close=server.stop)
+    return Service(_at(server, settings, kept_company_names()), on_close=server.stop)
 
 
 def words_for(language: str | None, settings: Settings) -> Words:
@@ -109,6 +113,17 @@ def company_named(company: object) -> str:
         with suppress(ConfigurationError):
             names = load_settings().company_names
     return rules.company_id("company", company, names)
+
+
+def keep_company_name(settings: Settings, company_id: str, name: str) -> Settings:
+    """Keep the full name of a company for this user, and return the settings with it."""
+    name = rules.not_blank("company_name", name)
+    path = company_names_path()
+    names = kept_company_names() | {company_id: name}
+    with disk.storage_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        disk.write_whole(path, lambda file: file.write(msgspec.json.format(msgspec.json.encode(names))))
+    return replace(settings, company=company_id, company_name=name)
 
 
 class Sandbox:
@@ -195,12 +210,12 @@ def forget_sandbox(settings: Settings) -> None:
         raise StorageError(Sentence("error.sandbox_not_removed", **facts)) from error
 
 
-def _at(server: Server, settings: Settings) -> Settings:
-    """Return the settings with what a running sandbox has."""
+def _at(server: Server, settings: Settings, names: Mapping[str, str] = {}) -> Settings:
+    """Return the settings with what a running sandbox has; `names` are what a person calls the companies."""
     of_server = hidden(server.access)
     sources = {**settings.sources} | dict.fromkeys(of_server, words()("setting.running_sandbox"))
     company, name = settings.company, settings.company_name
     if company is None:
         company, sources["company"] = server.company_id, words()("setting.first_company")
-    name = name or server.company_names.get(company)
+    name = name or names.get(company) or server.company_names.get(company)
     return replace(settings, sources=sources, company=company, company_name=name, **of_server)

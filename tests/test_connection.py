@@ -48,14 +48,17 @@ def test_a_misspelt_setting_is_refused_at_once():
 
 
 def test_a_sandbox_reads_nothing_of_the_user(tmp_path, monkeypatch):
-    """The config file is not that of `Sandbox()`."""
+    """Neither the config file nor the names that a person gave to companies are those of `Sandbox()`."""
     monkeypatch.setattr("bktools.settings.load.platformdirs.user_config_path", lambda _: tmp_path)
     monkeypatch.delenv("BKTOOLS_CONFIG")
+    with bktools.Sandbox() as service:
+        company, name = service.settings.company, service.settings.company_name
+    (tmp_path / "company_names.json").write_text(f'{{"{company}": "Other GmbH"}}')
     (tmp_path / "config.toml").write_text("[sandbox]\ncurrency = 'USD'\n")
     with bktools.connect("sandbox") as service:
-        assert service.settings.currency == "USD"
+        assert (service.settings.company_name, service.settings.currency) == ("Other GmbH", "USD")
     with bktools.Sandbox() as service:
-        assert service.settings.currency is None
+        assert (service.settings.company_name, service.settings.currency) == (name, None)
 
 
 def test_the_server_s_libraries_wait_for_a_sandbox():

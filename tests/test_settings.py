@@ -13,7 +13,7 @@ import types
 import pytest
 
 import bktools
-from bktools.connection import service_or_default
+from bktools.connection import keep_company_name, service_or_default
 from bktools.contract.categories import CATEGORIES
 from bktools.errors import ConfigurationError
 from bktools.service.transport import request_of
@@ -433,6 +433,18 @@ def test_a_token_and_its_command_stand_for_each_other(variables, text, given, to
         assert settings.sources["token"] == settings.sources["token_command"]
 
 
+def test_a_company_s_name_is_given_once(config, monkeypatch):
+    """It is kept beside the config file, by the company, for every environment; a damaged file is named."""
+    monkeypatch.setenv("BKTOOLS_CONFIG", str(config))
+    settings = load_settings(company=COMPANY)
+    assert keep_company_name(settings, COMPANY, "Müller GmbH").title_of(COMPANY) == "Müller GmbH"
+    for company, title in ((COMPANY, "Müller GmbH"), (OTHER, OTHER)):
+        assert load_settings("production", company=company).title_of(company) == title
+    config.with_name("company_names.json").write_text("{")
+    with pytest.raises(ConfigurationError, match=r"company_names.json cannot be read .*or delete it"):
+        load_settings(company=COMPANY)
+
+
 COMPANY, OTHER = "123e4567-e89b-42d3-a456-426614174000", "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
 
 
@@ -472,3 +484,23 @@ def test_companies_have_names(tmp_path):
 def test_companies_that_contradict_themselves(tmp_path, text, said):
     with pytest.raises(ConfigurationError, match=said):
         with_companies(tmp_path, text)
+
+
+def test_a_company_may_have_a_token_of_its_own(tmp_path):
+    """It replaces the environment's token for the company in the settings, and is never shown."""
+    table = f'[production.companies]\nacme = {{id = "{COMPANY}", token = "own-token"}}\n'
+    assert with_companies(tmp_path, table).token == Secret("shared-token")
+    found = load_settings("production", company="acme", env={"BKTOOLS_CONFIG": str(tmp_path / "config.toml")})
+    assert (found.token, found.company) == (Secret("own-token"), COMPANY)
+    assert "own-token" not in repr(found)
+    other = f'[production.companies]\nacme = {{id = "{COMPANY}", api_key = "own-key"}}\n'
+    with_companies(tmp_path, other)
+    found = load_settings("production", company="acme", env={"BKTOOLS_CONFIG": str(tmp_path / "config.toml")})
+    assert (found.token, found.api_key) == (None, Secret("own-key"))
+    for wrong, said in (
+        (f'id = "{COMPANY}", base_url = "https://own-token.example"', "takes a credential of its own as"),
+        ('id = "1", token = "own-token"', "must be the UUID of the company, got '1'"),
+    ):
+        with pytest.raises(ConfigurationError, match=said) as raised:
+            with_companies(tmp_path, f"[production.companies]\nacme = {{{wrong}}}\n")
+        assert "own-token" not in str(raised.value)

@@ -33,14 +33,19 @@ def _plain(value: Any) -> Any:
 def _rows(frame: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the rows; times, days and decimals are text, as in a CSV file for programs."""
     import polars as pl
-    from polars import selectors as cs
+    import pyarrow as pa
 
     from bktools.frames.delimited import PROFILES, as_texts
     from bktools.frames.incoming import arrow_of
 
     table = arrow_of(frame)
-    plain = pl.DataFrame(table).select(cs.boolean() | cs.integer() | cs.float())
-    for rows in as_texts(table, PROFILES["machine"]).with_columns(plain).iter_slices(ROWS_AT_ONCE):
+    is_plain = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating)
+    plain = [field.name for field in table.schema if any(is_kind(field.type) for is_kind in is_plain)]
+    for rows in (
+        as_texts(table, PROFILES["machine"])
+        .with_columns(pl.DataFrame(table.select(plain)))
+        .iter_slices(ROWS_AT_ONCE)
+    ):
         yield from rows.to_dicts()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,7 +61,7 @@ def month_end(
     exported_at: dt.datetime | None = options.EXPORTED_AT,
     mapping: reading.MappingOption = None,
     budget: Path | None = option("--budget FILE", "The month's budget: a category or account, and amount."),
-    company_name: str | None = option("--company-name NAME", "The company's full name, for titles."),
+    company_name: str | None = option("--company-name NAME", "The company's full name, for titles; kept."),
     fail_on: str | None = option("--fail-on held|error|warning", "Exit 11 when something is left to do."),
 ) -> Exit:
     """Close a month: reconcile, create accounts, export, report.
@@ -73,6 +73,7 @@ def month_end(
     Example: bktools month-end --sandbox --apply
     """
     from bktools.close.sentences import step_of
+    from bktools.connection import keep_company_name
     from bktools.journal.export_jobs import open_questions
 
     if fail_on is not None:
@@ -81,8 +82,7 @@ def month_end(
     with books.connected() as service:
         company_id = rules.company_of(service.settings)
         if company_name is not None:
-            name = rules.not_blank("company_name", company_name)
-            service.settings = replace(service.settings, company=company_id, company_name=name)
+            service.settings = keep_company_name(service.settings, company_id, company_name)
         settings = service.settings
         for question in open_questions(company_id, service=service):
             say(f"{question}\n")

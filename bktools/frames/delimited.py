@@ -18,6 +18,7 @@ from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import dated
 from bktools.frames.incoming import arrow_of
 from bktools.frames.money import currency_column
+from bktools.frames.schema import DATE
 from bktools.wording import Sentence
 
 c = pl.col
@@ -155,7 +156,7 @@ def as_texts(table: pa.Table, form: Profile) -> pl.DataFrame:
     for name, kind in kinds.items():
         if pa.types.is_nested(kind) or pa.types.is_duration(kind) or isinstance(kind, pa.BaseExtensionType):
             raise InputError(Sentence("error.not_written_as_text", column=name, kind=str(kind)))
-    rows = pl.DataFrame(pa.table([*map(dated, table.columns)], table.column_names))
+    rows = pl.DataFrame(pa.table([_of_polars(dated(column)) for column in table.columns], table.column_names))
     texts = [_as_text(name, kind, rows, form) for name, kind in rows.schema.items()]
     try:
         return rows.select(texts)
@@ -164,12 +165,22 @@ def as_texts(table: pa.Table, form: Profile) -> pl.DataFrame:
         raise InputError(Sentence("error.bytes_not_utf8", column=binary)) from None
 
 
+def _of_polars(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return days as Polars has them, and times with a zone in UTC: it knows no zone such as +02:00."""
+    kind = column.type
+    if pa.types.is_date(kind):
+        return column.cast(DATE)
+    is_zoned = pa.types.is_timestamp(kind) and kind.tz is not None
+    return column.cast(pa.timestamp(kind.unit, "UTC")) if is_zoned else column
+
+
 def _as_text(name: str, kind: pl.DataType, rows: pl.DataFrame, form: Profile) -> pl.Expr:
     column = pl.col(name)
     text = column.cast(pl.String)
     if isinstance(kind, pl.Datetime):
-        zoned = column.dt.convert_time_zone("UTC") if kind.time_zone else column
-        return zoned.dt.to_string(f"%Y-%m-%dT%H:%M:%S%.f{'Z' if kind.time_zone else ''}")
+        return column.dt.to_string(f"%Y-%m-%dT%H:%M:%S%.f{'Z' if kind.time_zone else ''}")
+    if kind == pl.Time:
+        return column.dt.to_string("%H:%M:%S%.f")
     if kind.is_decimal() or kind.is_float():
         text = text.str.replace(".", form.decimal, literal=True)
         currency = currency_column(name, rows.columns) if kind.is_decimal() else None

@@ -24,7 +24,7 @@ from bktools.journal import sent_log
 from bktools.journal.database import Connection, Row
 from bktools.journal.journal import LATE_ANSWER, Journal
 from bktools.journal.memory import locked, remember
-from bktools.journal.records import named, now
+from bktools.journal.records import now
 from bktools.journal.right_journal import require_company
 from bktools.journal.schema import OPEN_STATES
 from bktools.journal.sent_log import BatchOutcome, SentLine
@@ -247,7 +247,7 @@ def recover(journal: WritableJournal, company_id: str) -> None:
     answers = {line.attempt: line for line in sent_log.lines_from(journal.folder)[0] if not line.is_intent}
     with journal.transaction() as connection:
         for row in journal.rows(sql, company_id):
-            sender = {"sender": named(row["login"], row["machine"], row["process"])}
+            sender = {"sender": journal.sender_of(row["batch_id"])}
             ended = answers.get(row["attempt"]) or BatchOutcome("UNKNOWN", "sender_ended", sender)
             _apply(journal, connection, row["batch_id"], row["attempt"], ended)
 

@@ -10,7 +10,7 @@ from bktools.frames.batches import BatchRequest
 from bktools.journal import entry_data
 from bktools.journal.attempts import release_planned
 from bktools.journal.database import Connection
-from bktools.journal.records import WRITER, inserting, now
+from bktools.journal.records import inserting, now
 from bktools.journal.right_journal import company_refusal
 from bktools.journal.sentences import refusal
 from bktools.journal.writable import WritableJournal, change_batch
@@ -68,7 +68,6 @@ def claim(
 
 def _insert(journal: WritableJournal, connection: Connection, batch: BatchRequest, plan_id: str) -> None:
     """Write a new batch as PLANNED."""
-    stamp = now().isoformat()
     row: dict[str, Any] = {
         "batch_id": batch.batch_id,
         "company_id": batch.company_id,
@@ -76,13 +75,11 @@ def _insert(journal: WritableJournal, connection: Connection, batch: BatchReques
         "code": "planned",
         "facts": "{}",
         "plan_id": plan_id,
-        "planned_at": stamp,
-        "changed_at": stamp,
+        "planned_at": now().isoformat(),
         "entries": len(batch.entry_ids),
         "body": batch.body,
         "body_sha256": hashlib.sha256(batch.body).hexdigest(),
     }
-    row |= dict(zip(WRITER, journal.writer(), strict=True))
     connection.execute(inserting("batches", row), [*row.values()])
     rows = ((batch.batch_id, entry) for entry in batch.entry_ids)
     connection.executemany("INSERT INTO batch_entries VALUES ($1, $2, 1)", rows)

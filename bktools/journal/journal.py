@@ -205,6 +205,11 @@ class Journal(Records):
         sql = "SELECT DISTINCT period FROM entry_data WHERE batch_id = $1"
         return {row["period"] for row in self.rows(sql, batch_id)}
 
+    def entries_of(self, code: str, company_id: str | None = None) -> list[str]:
+        """Return the entries that the events of a code name, each once."""
+        events = self.events(code, company_id=company_id)
+        return [*dict.fromkeys(entry["entry_id"] for event in events for entry in event.facts["entries"])]
+
     def found_not_booked(self, company_id: str, day: str) -> set[str]:
         """Return the entries that a person, or a ledger, showed not to be booked on a later day."""
         events = self.events(NOT_BOOKED, NOT_IN_LEDGER, company_id=company_id)

@@ -26,9 +26,6 @@ from bktools.journal.schema import LIVE_STATES, RULES, TABLES, VERSION, texts
 from bktools.journal.sentences import refusal
 from bktools.journal.sqlite import Sqlite
 
-# Columns that say who wrote a row: login, identity of the machine, and number of the process.
-WRITER = ("login", "machine", "process")
-
 # The facts of an event, as they stand in its JSON.
 Facts = Mapping[str, Any]
 
@@ -173,6 +170,11 @@ class Records:
     def writer(self) -> tuple[str, str | None, int]:
         """Return login, machine and process of whoever writes."""
         return this_user(), self.machine, os.getpid()
+
+    def sender_of(self, batch_id: str) -> str:
+        """Return the machine and the process that sent a batch last, as people read it; "" for none."""
+        event = self.newest("sending", batch_id=batch_id)
+        return named(event.login, event.machine, event.process) if event else ""
 
     def has_exports(self) -> bool:
         """Whether anything was ever sent with this journal."""

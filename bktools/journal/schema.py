@@ -97,11 +97,6 @@ CREATE TABLE batches (
     settled_at TEXT,
     -- The person who resolved or withdrew it.
     resolved_by TEXT,
-    -- Who wrote this state: the login, the identity of the machine, and the number of the process.
-    changed_at TEXT NOT NULL,
-    login TEXT,
-    machine TEXT,
-    process BIGINT,
     CHECK (attempt IS NOT NULL OR state NOT IN ({texts(OPEN_STATES)})),
     CHECK (job_id IS NOT NULL OR resolved_by IS NOT NULL OR state <> 'ACCEPTED')
 );

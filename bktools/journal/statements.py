@@ -11,7 +11,6 @@ from bktools.errors import ArgumentError
 from bktools.journal.journal import (
     EXPORTED_ELSEWHERE,
     EXPORTED_ELSEWHERE_UNDONE,
-    MAYBE_BOOKED,
     NOT_BOOKED,
     Journal,
 )
@@ -146,18 +145,6 @@ def record_not_booked(
         raise ArgumentError("entry_ids", Sentence("rule.no_entry"))
     facts = {"entries": [{"entry_id": entry_id} for entry_id in ids], "evidence": evidence}
     return record(journal, NOT_BOOKED, company_id=company_id, person=by, facts=facts)
-
-
-def not_booked(journal: Journal, company_id: str | None = None) -> dict[str, Event]:
-    """Return, by entry, the newest statement of a person that it is not booked."""
-    events = journal.events(NOT_BOOKED, company_id=company_id)
-    return {entry["entry_id"]: event for event in events for entry in event.facts["entries"]}
-
-
-def maybe_booked(journal: Journal, company_id: str | None = None) -> set[str]:
-    """Return the entries that the ledger of a submitted plan may hold."""
-    events = journal.events(MAYBE_BOOKED, company_id=company_id)
-    return {entry["entry_id"] for event in events for entry in event.facts["entries"]}
 
 
 def record_of_ledger(

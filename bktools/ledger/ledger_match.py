@@ -167,9 +167,8 @@ class LedgerMatch(Result):
     def style(self) -> str:
         """One line: how the ledger books entries, such as in sums of a day, or that it is unknown."""
         habits, words = self.habits, self.words
-        if habits["unit"] is None or not habits["is_known"]:
-            key = "currency_unknown" if habits["currency"] is None else "unknown"
-            return words(f"match.{key}", share=habits["share"])
+        if not habits["is_known"]:
+            return words("match.unknown", share=habits["share"])
         return words(
             "match.style",
             unit=habits["unit"],
@@ -208,7 +207,7 @@ class LedgerMatch(Result):
     def remarks(self) -> list[str]:
         """A line for each: style, splits, batches in doubt, and what is not compared."""
         entries, words = self.entries, self.words
-        lines = [self.style] if len(entries) else []
+        lines = [self.style] if self.habits["unit"] else []
         split = entries[entries["split_line"].fillna(0) > 0] if "split_line" in entries else entries[:0]
         if len(split):
             lines.append(words("match.split", entries=split["entry_id"].nunique(), count=len(split)))

@@ -17,7 +17,7 @@ from bktools.findings.check import ROLES, SEVERITIES
 from bktools.findings.sentences import fact_and_step, with_sentences
 from bktools.frames.findings import as_html, as_lines
 from bktools.frames.results import Result
-from bktools.frames.schema import STRINGS, to_pandas
+from bktools.frames.schema import to_pandas
 from bktools.reconcile.another_chart import Doubt, doubts_of
 from bktools.reconcile.results import RESULTS
 from bktools.reconcile.suggestions import suggest
@@ -126,18 +126,6 @@ class Reconciliation(Result):
         Computed on first use. Companies without a category in the given frame are left out.
         """
         return to_pandas(self.table("unused_accounts"))
-
-    @functools.cached_property
-    def summary(self) -> pd.DataFrame:
-        """Number of findings by check and severity, and number of accounts by action: check, severity, count.
-
-        Rows of actions have the check "action: create" and so on, and no severity.
-        """
-        # The most severe findings come first.
-        checks = self.findings.groupby(["check", "severity"], sort=False).size().reset_index(name="count")
-        verbs = [(f"action: {action}", "", count) for action, count in self._action_counts]
-        actions = pd.DataFrame(verbs, columns=["check", "severity", "count"])
-        return pd.concat([checks, actions.astype({"check": STRINGS, "severity": STRINGS})], ignore_index=True)
 
     @functools.cached_property
     def another_chart(self) -> str:

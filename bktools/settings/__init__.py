@@ -2,8 +2,10 @@
 
 from bktools.settings.credentials import Secret as Secret
 from bktools.settings.credentials import TokenSource as TokenSource
+from bktools.settings.load import company_names_path as company_names_path
 from bktools.settings.load import config_path as config_path
 from bktools.settings.load import configured_language as configured_language
+from bktools.settings.load import kept_company_names as kept_company_names
 from bktools.settings.load import load_settings as load_settings
 from bktools.settings.values import COMPANIES as COMPANIES
 from bktools.settings.values import SANDBOX as SANDBOX

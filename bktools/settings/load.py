@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+import msgspec
 import platformdirs
 
 from bktools.addresses import is_loopback, normalised
@@ -44,6 +45,8 @@ MISSPELT = 0.75
 ADDRESSES = ("base_url", "balance_url")
 # The address at which a setting is used; base_url for all others.
 ADDRESS_OF = {"balance_url": "balance_url", "balance_token": "balance_url"}
+# A company of the config file may have one of these of its own.
+OWN_CREDENTIALS = {"token", "token_command", "api_key"}
 # The settings that stand above the tables of the config file.
 TOP = tuple(name for name in SETTINGS if name not in CONNECTION)
 
@@ -132,14 +135,16 @@ def _resolved(environment: str | None, env: Mapping[str, str], overrides: Mappin
     # A table may have its address as its name.
     address_of_name = _layer({"base_url": name}, named[1]) if "://" in name else {}
     own = address_of_name | file.table(name)
-    companies = _companies(name, file)
+    companies, credentials = _companies(name, file)
     layers = [arguments, variables, own, address_of_name, file.top()]
     for layer in layers:
         if "company" in layer:
             company, source = layer["company"]
             layer["company"] = companies.get(company, company), source
+    company = next((layer["company"][0] for layer in layers if "company" in layer), "")
     addresses = _addresses(name, layers, file)
-    chosen = _chosen(layers, own, addresses)
+    # A credential of the company stands in place of the environment's.
+    chosen = _chosen([credentials.get(company, {}), *layers], own, addresses)
     values: dict[str, Any] = {}
     sources = {"environment": named[1]}
     for setting, item in SETTINGS.items():
@@ -154,6 +159,8 @@ def _resolved(environment: str | None, env: Mapping[str, str], overrides: Mappin
         values[setting], sources[setting] = value, source
     if companies:
         sources[COMPANIES] = _where(name, file)
+    if values["company_name"] is None and (kept := kept_company_names(env).get(company)):
+        values["company_name"], sources["company_name"] = kept, str(company_names_path(env))
     return Settings(environment=name, companies=tuple(companies.items()), sources=sources, **values)
 
 
@@ -177,6 +184,24 @@ def config_path(env: Mapping[str, str] | None = None) -> Path:
     except ValueError as error:
         raise ConfigurationError(f"BKTOOLS_CONFIG {error}, got {named!r}") from error
     return path
+
+
+def company_names_path(env: Mapping[str, str] | None = None) -> Path:
+    """Return the path of the names that a person gave to companies, beside the config file."""
+    return config_path(env).with_name("company_names.json")
+
+
+def kept_company_names(env: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the full name of each company that a person gave, by its UUID."""
+    path = company_names_path(env)
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, str])
+    except FileNotFoundError:
+        return {}
+    except (OSError, msgspec.MsgspecError) as error:
+        raise ConfigurationError(
+            Sentence("setting.names_unreadable", file=str(path), why=str(error))
+        ) from error
 
 
 def _layer(values: Mapping[str, Any], source: str = "") -> Values:
@@ -286,20 +311,29 @@ def _where(environment: str, file: ConfigFile) -> str:
     return f"[{environment}.{COMPANIES}] in {file.path}"
 
 
-def _companies(environment: str, file: ConfigFile) -> dict[str, str]:
-    """Return the UUID of each company of an environment by its short name."""
+def _companies(environment: str, file: ConfigFile) -> tuple[dict[str, str], dict[str, Values]]:
+    """Return an environment's companies: each UUID by its short name, and each own credential by its UUID."""
     table = file.content.get(environment, {}).get(COMPANIES, {})
     where = _where(environment, file)
     if not isinstance(table, dict):
         raise ConfigurationError(Sentence("setting.no_companies", where=where))
-    companies = {name: str(value).lower() for name, value in table.items()}
-    for name, company_id in companies.items():
+    companies, credentials = dict[str, str](), dict[str, Values]()
+    for name, value in table.items():
         if name == "all" or _UUID.fullmatch(name):
             raise ConfigurationError(Sentence("setting.company_name", name=name, where=where))
+        own = dict(value) if isinstance(value, dict) else {"id": value}
+        company_id = str(own.pop("id", "")).lower()
         if not _UUID.fullmatch(company_id):
             facts = {"name": name, "where": where, "value": company_id}
             raise ConfigurationError(Sentence("setting.company_id", **facts))
-    return companies
+        if len(own) > 1 or not own.keys() <= OWN_CREDENTIALS:
+            raise ConfigurationError(Sentence("setting.company_credential", name=name, where=where))
+        companies[name] = company_id
+        if own:
+            # No other credential of the environment is the company's.
+            others = dict.fromkeys(OWN_CREDENTIALS, (None, where))
+            credentials[company_id] = others | _layer(own, f"{name} of {where}")
+    return companies, credentials
 
 
 def _read_config(env: Mapping[str, str]) -> ConfigFile:

@@ -27,7 +27,6 @@ from bktools.journal.journal import MAYBE_BOOKED, NOT_IN_LEDGER
 from bktools.journal.records import this_user
 from bktools.journal.right_journal import first_export, needs_ledger_since
 from bktools.journal.statements import (
-    maybe_booked,
     record_exported_elsewhere,
     record_first_export,
     record_of_ledger,
@@ -199,7 +198,7 @@ def _record_books(journal: WritableJournal, plan: ExportPlan, by: str) -> None:
     if not plan.journal or not company_id:
         return
     ledger = f"{books['source'] or 'frame'} (SHA-256 {books['sha256']})"
-    maybe = _held(plan, Held.MAYBE_BOOKED, maybe_booked(journal))
+    maybe = _held(plan, Held.MAYBE_BOOKED, journal.entries_of(MAYBE_BOOKED))
     # A company whose journal lacks nothing needs no evidence.
     lacks = books["lacks"] if needs_ledger_since(journal) else []
     for code, entries in ((MAYBE_BOOKED, maybe), (NOT_IN_LEDGER, lacks)):

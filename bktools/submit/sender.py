@@ -20,7 +20,7 @@ from bktools.journal.claims import claim
 from bktools.journal.database import Row
 from bktools.journal.entry_data import dated
 from bktools.journal.journal import Journal
-from bktools.journal.records import loaded, named, now
+from bktools.journal.records import loaded, now
 from bktools.journal.right_journal import company_refusal
 from bktools.journal.sentences import sentence_of
 from bktools.journal.unknown_outcomes import how_to_resolve, lasts_seconds
@@ -205,7 +205,7 @@ def row_unsent(journal: Journal, batch: BatchRequest, plan_id: str) -> OutcomeRo
     if state == "UNKNOWN":
         return row_of(batch, state, how_to_resolve(journal, row))
     if state == "SENDING":
-        sender = named(row["login"], row["machine"], row["process"])
+        sender = journal.sender_of(batch.batch_id)
         return row_of(batch, state, words()("submit.sending", sender=sender, since=row["sent_at"]))
     if row["plan_id"] != plan_id:
         # Its entries may have other data now; a plan with a history knows what became of them.

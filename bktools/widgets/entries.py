@@ -72,13 +72,17 @@ class EntryPicker:
         ]
         rows = list(zip(*texts.values(), strict=True))
         self.widget = grid_of(columns, rows, picking=True, selected=_places(entries, selection))
-        self.widget.observe(self._select_entries, names="selected")
+        self.widget.observe(self._tell, names="selected")
         self._tell()
 
     @property
     def selection(self) -> pd.DataFrame:
-        """The selected rows of `entries`, in their order: `compose_export_jobs(entries, selection=...)`."""
-        return self.entries.iloc[sorted(self.widget.selected)]
+        """The selected rows of `entries`, in their order: `compose_export_jobs(entries, selection=...)`.
+
+        Of a split entry they are all its lines, whichever of them was selected.
+        """
+        ids = self.entries["id"].str.lower()
+        return self.entries[ids.isin(ids.iloc[self.widget.selected])]
 
     @property
     def totals(self) -> pd.DataFrame:
@@ -112,16 +116,7 @@ class EntryPicker:
         """
         self.widget.selected = _places(self.entries, selection)
 
-    def _select_entries(self, change: Any) -> None:
-        """Select the other lines of a split entry with each of its lines, and leave them out together."""
-        whole = _whole_entries(self.entries, change["new"], before=change["old"])
-        if whole != change["new"]:
-            # The assignment calls the observer again.
-            self.widget.selected = whole
-        else:
-            self._tell()
-
-    def _tell(self) -> None:
+    def _tell(self, _: Any = None) -> None:
         self.widget.summary = self._summary + ("" if self.widget.selected else _ADVICE)
         for display in self._displays:
             display.update(self._static(), raw=True)
@@ -291,25 +286,4 @@ def _places(entries: pd.DataFrame, selection: Any) -> list[int]:
     if selection is None:
         return []
     mask = selected_rows(selection, entries, arrow_of(entries[["id"]], "the entries"))
-    return _whole_entries(entries, [int(place) for place in mask.nonzero()[0]], before=[])
-
-
-def _whole_entries(entries: pd.DataFrame, selected: list[int], *, before: list[int]) -> list[int]:
-    """Return the selected rows with all lines of split entries.
-
-    A split entry that lost a line since `before` is left out whole.
-    """
-    if "split_line" not in entries.columns:
-        return selected
-    ids, is_split = entries["id"].str.lower().to_list(), (entries["split_line"].fillna(0) > 0).to_list()
-    lines_of: dict[str, set[int]] = defaultdict(set)
-    for place, id_ in enumerate(ids):
-        lines_of[id_].add(place)
-    whole, previous = set(selected), set(before)
-    for id_ in {ids[place] for place in selected if is_split[place]}:
-        lines = lines_of[id_]
-        if (lines - whole) & previous:
-            whole -= lines
-        else:
-            whole |= lines
-    return sorted(whole) if whole != set(selected) else selected
+    return [int(place) for place in mask.nonzero()[0]]

@@ -63,6 +63,16 @@ def test_what_the_books_hold_is_not_sent():
     assert sorted(again.entries["id"]) == sorted(OCTOBER["id"][16:])
 
 
+def test_a_split_entry_of_which_one_line_is_proven():
+    """It is not in the books as a whole: a person looks at its proven line, and both lines wait."""
+    split = OCTOBER.assign(split_line=[*[0] * 14, 1, 2, *[0] * 8])
+    one = [name for name in split if name not in ("split_line", "amount")]
+    split.loc[15, one] = split.loc[14, one]
+    held = compose_export_jobs(split, ledger=one_by_one(OCTOBER.iloc[:15])).not_ready
+    own = held[held["id"] == OCTOBER["id"][14]]
+    assert sorted(own["reason"]) == ["maybe_booked", "other_line_not_ready"]
+
+
 def test_a_posting_with_its_own_number_holds_an_entry_back():
     """With another amount, or where the ledger shows no style, a person looks at it before it is sent."""
     entries = OCTOBER.assign(document_number=[f"INV-{1500 + row}" for row in range(len(OCTOBER))])

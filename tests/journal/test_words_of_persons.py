@@ -16,7 +16,6 @@ from bktools.journal.export_jobs import earlier_exports, open_questions
 from bktools.journal.resolving import resolve
 from bktools.journal.sent_log import BatchOutcome
 from bktools.journal.statements import (
-    not_booked,
     record_exported_elsewhere,
     record_not_booked,
     record_verification,
@@ -221,10 +220,10 @@ def test_what_waits_or_was_sent_here_is_no_export_elsewhere(journal, today):
 
 
 def test_the_word_that_an_entry_is_not_booked_is_kept(journal):
-    """By entry, with the name and the evidence of the newest word; a word about no entry is none."""
+    """Each entry once, with the name of everybody who said so; a word about no entry is none."""
     record_not_booked(journal, COMPANY, ENTRIES[:2], by="Ada", evidence="voucher V2 is another dinner")
     record_not_booked(journal, COMPANY, ENTRIES[1:2], by="Grace", evidence="asked the accountant")
-    words = not_booked(journal, COMPANY)
-    assert {entry: event.person for entry, event in words.items()} == {ENTRIES[0]: "Ada", ENTRIES[1]: "Grace"}
+    assert earlier_exports(journal, COMPANY)["not_booked"] == ENTRIES[:2]
+    assert [event.person for event in journal.events("not_booked")] == ["Ada", "Grace"]
     with pytest.raises(ArgumentError):
         record_not_booked(journal, COMPANY, [], **LOOKED)
