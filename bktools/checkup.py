@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import platform
-import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from decimal import Decimal
 
 import pandas as pd
 
 import bktools
-from bktools import disk
 from bktools.connection import open_service
 from bktools.contract import rules
-from bktools.errors import BktoolsError, ConfigurationError, JournalError, ScopeError, StorageError
+from bktools.errors import BktoolsError, ConfigurationError, JournalError, ScopeError
 from bktools.journal.journal import Journal, has_none_yet, identity_of
 from bktools.journal.right_journal import problems
 from bktools.service import Service
 from bktools.settings import Settings, load_settings, source_in_words
-from bktools.wording import Sentence, words
+from bktools.wording import words
 
 OK, WARNING, FAILED = "ok", "warning", "failed"
 
-# Bytes that a close needs, with room to spare.
-SPACE = 1 << 30
 # Seconds to wait for the service.
 PATIENCE = 20.0
 
@@ -42,7 +37,7 @@ class Checked:
 
 
 def check(environment: str | None = None, *, company: str | None = None) -> pd.DataFrame:
-    """Check the configuration, the service, the company, the journal and the disk; the check only reads.
+    """Check the configuration, the service, the company and the journal; the check only reads.
 
     Parameters
     ----------
@@ -103,7 +98,6 @@ def checks(environment: str | None = None, *, company: str | None = None) -> Ite
     except BktoolsError as error:
         yield _failed("connection", error, words()("checkup.look"))
     yield _journal(settings)
-    yield _disk(settings)
 
 
 def _failed(check: str, error: BktoolsError, to_do: str = "") -> Checked:
@@ -147,22 +141,3 @@ def _journal(settings: Settings) -> Checked:
         text = texts("checkup.waiting", count=count)
         return Checked("journal", WARNING, text, texts("checkup.resolve"))
     return Checked("journal", OK, texts("checkup.whole", location=place, events=events))
-
-
-def _disk(settings: Settings) -> Checked:
-    folder, texts = settings.data_dir, words()
-    # Before the first run the folder is missing, and nothing is created for a check.
-    existing = next(path for path in (folder, *folder.parents) if path.exists())
-    try:
-        with disk.beside(existing / "check") as path:
-            disk.exclusive(path).close()
-        free = shutil.disk_usage(existing).free
-    except OSError as error:
-        facts = {"folder": str(folder), "why": str(error.strerror or error)}
-        return _failed(
-            "disk", StorageError(Sentence("checkup.not_writable", **facts)), texts("checkup.rights")
-        )
-    text = texts("checkup.writable", folder=folder, free=Decimal(free / 2**30).quantize(Decimal("0.1")))
-    if free < SPACE:
-        return Checked("disk", WARNING, text, texts("checkup.make_room"))
-    return Checked("disk", OK, text)

@@ -8,8 +8,7 @@ import sys
 from collections.abc import Collection, Iterable, Sequence
 from itertools import accumulate
 
-from bktools.caller import is_command
-from bktools.visible import printable, visible_line, width
+from bktools.visible import visible_line, width
 
 GAP = "  "
 INDENT = "  "
@@ -35,16 +34,6 @@ def room() -> int | None:
     if sys.stdout is not None and sys.stdout.isatty():
         return max(shutil.get_terminal_size((USUAL_WIDTH, 24)).columns, LEAST_ROOM)
     return USUAL_WIDTH if in_notebook() else None
-
-
-def readable(text: str) -> str:
-    """Return lines that are safe to print; long ones go on in the next line, indented.
-
-    Lines of a command stay whole, because they may be copied.
-    """
-    columns = None if is_command() else room()
-    lines = text.split("\n")
-    return printable("\n".join(lines if columns is None else (_folded(line, columns) for line in lines)))
 
 
 def laid_out(
@@ -147,19 +136,3 @@ def listed(
         # Too narrow for columns.
         lines, _ = laid_out(cells, None, to_the_right=to_the_right)
     return [indent + line for line in lines]
-
-
-def _folded(line: str, columns: int) -> str:
-    """Return a line as several that fit, broken between words; a word without room stays whole."""
-    if width(line) <= columns:
-        return line
-    indent = line[: len(line) - len(line.lstrip(" "))]
-    first, *words = line.removeprefix(indent).split(" ")
-    lines = [indent + first]
-    for word in words:
-        longer = f"{lines[-1]} {word}"
-        if width(longer) <= columns:
-            lines[-1] = longer
-        else:
-            lines.append(f"{indent}    {word}")
-    return "\n".join(each.rstrip() for each in lines)

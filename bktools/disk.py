@@ -180,19 +180,6 @@ def remove(path: Path) -> bool:
     return True
 
 
-def held_file(folder: Path) -> Path | None:
-    """Return a file in a folder that a program holds open, so that it cannot move; None except on Windows."""
-    for path in sorted(folder.rglob("*")):
-        try:
-            if path.is_file():
-                # Windows refuses to rename an open file, also to its own name.
-                replace(path, path)
-        except OSError as error:
-            if is_held(error):
-                return path
-    return None
-
-
 def file_name(text: str) -> str:
     """Return a text as a file name that every system allows: Windows reserves some characters and names."""
     name = _NOT_IN_NAMES.sub("_", text).strip().rstrip(". ") or "_"
@@ -232,23 +219,12 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, priva
     path = Path(path)
     require_file_name(path)
     with storage_errors(path):
-        _refuse_foreign_link(path)
         status = path.stat() if path.exists() else None
         if status is not None and not stat.S_ISREG(status.st_mode):
             raise StorageError(Sentence("error.no_ordinary_file", path=str(path)))
         mode = stat.S_IMODE(status.st_mode) if status else None
         _replace(Path(os.path.realpath(path)), write, private=private, mode=mode)
     return path
-
-
-def _refuse_foreign_link(path: Path) -> None:
-    """Refuse another user's link in a folder where all may write, such as /tmp: it may lead anywhere."""
-    if ON_WINDOWS or not path.is_symlink():
-        return
-    folder, link = path.parent.stat(), path.lstat()
-    is_shared = bool(folder.st_mode & stat.S_ISVTX and folder.st_mode & stat.S_IWOTH)
-    if is_shared and link.st_uid not in {os.geteuid(), folder.st_uid}:
-        raise StorageError(Sentence("error.link_of_another_user", path=str(path)))
 
 
 @contextmanager

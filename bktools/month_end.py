@@ -130,8 +130,7 @@ def close_month(
         or, with `apply`, the chart looks like another company's; nothing is sent.
     ServiceError, JournalError, StorageError
         When a step fails. The journal has the completed steps, and a second run resumes after them. With
-        `apply`, also when the period is closed, or a file of an earlier close is open in Excel; then nothing
-        is sent.
+        `apply`, also when the period is closed; then nothing is sent.
 
     Notes
     -----

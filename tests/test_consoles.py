@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bktools import consoles
-from bktools.consoles import laid_out, listed, readable
+from bktools.consoles import laid_out, listed
 from bktools.visible import width
 
 ID = "c01e13ec-a01a-4e84-a1e0-d06c7ae97acb"
@@ -33,15 +32,6 @@ def test_words_to_copy_are_whole():
     assert listed(rows, 50, indent="  ") == ["  " + "  ".join(rows[0])]
     assert listed([]) == []
     assert laid_out([], 80) == ([], 0)
-
-
-def test_long_lines_go_on_below(monkeypatch):
-    """In a terminal no word of a long line is lost, and a word that has no room is whole."""
-    monkeypatch.setattr(consoles, "room", lambda: 50)
-    line = f"  the account {ID} is archived, and the entries that have its category wait for another one"
-    shown = readable(line)
-    assert shown.split() == line.split()
-    assert all(width(one) <= 50 for one in shown.split("\n"))
 
 
 def test_cells_begin_below_each_other():

@@ -148,24 +148,6 @@ def test_the_advice_fits_the_disk(service: Service, small_disk: Path):
         subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
 
 
-@pytest.mark.skipif(
-    os.name != "posix" or os.geteuid() != 0, reason="only root can give a link to another user"
-)
-def test_a_link_of_another_user_in_a_shared_folder_is_not_followed(tmp_path):
-    """In a folder with the sticky bit anybody may lay a link that leads to a file of the one who writes."""
-    target, link = tmp_path / "target", tmp_path / "shared" / "report.csv"
-    link.parent.mkdir()
-    link.parent.chmod(0o1777)
-    link.symlink_to(target)
-    os.chown(link, 65534, 65534, follow_symlinks=False)
-    with pytest.raises(StorageError, match="is a link of another user"):
-        disk.write_whole(link, lambda file: file.write(b"a"))
-    assert not target.exists()
-    os.chown(link, 0, 0, follow_symlinks=False)
-    disk.write_whole(link, lambda file: file.write(b"a"))
-    assert target.read_bytes() == b"a"
-
-
 def test_only_an_ordinary_file_is_replaced(tmp_path: Path):
     """A pipe, as a device or a folder, stays as it is, and the name is refused in one line."""
     pipe = tmp_path / "pipe.csv"

@@ -80,7 +80,7 @@ def odd(chance: random.Random, frame: pd.DataFrame) -> Any:
 
 def shown(result: Any) -> None:
     """Read every table and every view of a result."""
-    names = "entries not_ready findings totals actions coverage unused_accounts summary postings"
+    names = "entries not_ready findings totals actions coverage unused_accounts postings"
     for name in names.split():
         getattr(result, name, None)
     assert repr(result)

@@ -74,7 +74,7 @@ def test_commands_and_files_that_are_named_exist():
     assert commands <= {*get_command(app).commands}
     texts = [README, CHANGELOG, *map(text_of, TOPICS)]
     named = {option for text in texts for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)}
-    assert named <= options_of(get_command(app)) | {"--no-deps"}
+    assert named <= options_of(get_command(app)) | {"--no-deps", "--group"}
     files = re.findall(r"\]\(((?!http)[^)]+)\)", README) + re.findall(
         r"(?:tests|bktools)/[\w./-]+\w", CONTRIBUTING
     )

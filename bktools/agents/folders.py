@@ -4,29 +4,37 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 from bktools import disk
 from bktools.agents.answers import Facts
-from bktools.errors import ArgumentError
+from bktools.errors import ArgumentError, InputError
 
 # The folder of all results, in the first of the named ones.
 RESULTS = "bktools-prepared"
 # Columns of codes, which an answer counts.
 CODES = (
-    *("severity", "check", "outcome", "action", "state", "status", "fate", "reason", "archived", "approved"),
+    "severity",
+    "check",
+    "outcome",
+    "action",
+    "state",
+    "status",
+    "fate",
+    "reason",
+    "archived",
+    "approved",
 )
 
 
 @dataclass(frozen=True)
 class Folders:
-    """The named folders by their real paths, and the CSV file of each table that was answered."""
+    """The named folders by their real paths."""
 
     roots: Sequence[Path]
-    tables: dict[str, Path] = field(default_factory=dict)
 
     def file(self, path: str) -> Path:
         """Return the real path of a file below one of the folders; a relative one is of the first folder."""
@@ -42,14 +50,6 @@ class Folders:
             )
         return real
 
-    def table(self, name: str) -> Path:
-        """Return the file of a table of an earlier answer."""
-        path = self.tables.get(name)
-        # A file that was replaced by a link may lead out of the folders.
-        if path is None or not path.is_file() or path.resolve() != path:
-            raise ArgumentError("table", "must be the name of a table of an earlier answer", name)
-        return path
-
     def new(self, tool: str) -> Path:
         """Create a folder for the results of a call, which no link leads out of the named folders."""
         results = self.roots[0] / RESULTS
@@ -59,17 +59,23 @@ class Folders:
                 raise ArgumentError("folder", "must hold no links in place of results", str(results))
             return Path(tempfile.mkdtemp(prefix=f"{tool}-", dir=results))
 
-    def summary(self, file: Path) -> Facts:
-        """Return what a table holds in figures, with the name by which a tool reads its rows."""
-        table = pl.read_csv(file, infer_schema=False)
-        folder = file.relative_to(self.roots[0] / RESULTS).parts[0]
-        name = f"{file.stem}_{folder.rpartition('-')[2]}"
-        self.tables[name] = file
-        facts: Facts = {"table": name, "file": file, "rows": len(table), "columns": table.columns}
-        for code in (code for code in CODES if code in table.columns):
-            facts[f"by_{code}"] = dict(table[code].value_counts(sort=True).iter_rows())
-        if {"amount", "currency"} <= {*table.columns}:
-            scale = max((len(text.partition(".")[2]) for text in table["amount"].drop_nulls()), default=0)
-            exact = pl.col("amount").cast(pl.Decimal(38, scale))
-            facts["amounts"] = dict(table.group_by("currency", maintain_order=True).agg(exact.sum()).rows())
-        return facts
+
+def table_of(file: Path) -> pl.DataFrame:
+    """Return the rows of a CSV file as text."""
+    try:
+        return pl.read_csv(file, infer_schema=False)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(f"is no CSV file: {error}", source=file.name) from None
+
+
+def summary(file: Path) -> Facts:
+    """Return what a table of an answer holds, in figures."""
+    table = table_of(file)
+    facts: Facts = {"file": file, "rows": len(table), "columns": table.columns}
+    for code in (code for code in CODES if code in table.columns):
+        facts[f"by_{code}"] = dict(table[code].value_counts(sort=True).iter_rows())
+    if {"amount", "currency"} <= {*table.columns}:
+        scale = max((len(text.partition(".")[2]) for text in table["amount"].drop_nulls()), default=0)
+        exact = pl.col("amount").cast(pl.Decimal(38, scale))
+        facts["amounts"] = dict(table.group_by("currency", maintain_order=True).agg(exact.sum()).rows())
+    return facts

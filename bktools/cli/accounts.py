@@ -43,7 +43,7 @@ def list_accounts(books: options.Company, table: results.Table) -> None:
         accounts = bktools.load_accounts(books.company, service=service)
         ending = same(service.settings)
     columns = ["external_id", "code", "name", "archived", "state", "id"]
-    table.hand_over(in_order(accounts, "state", NEXT), columns=columns)
+    table.hand_over(in_order(accounts, "state", NEXT), columns=columns, names={"state": "outcome"})
     _say_next(accounts["state"], ending)
     if accounts.empty:
         tell(words()("command.no_accounts", same=ending))
@@ -69,21 +69,22 @@ def create(
         accounts = bktools.create_accounts(reconciliation, apply=apply, new_chart=new_chart, service=service)
         ending = same(service.settings)
     columns = ["external_id", "name", "outcome", "message"]
-    table.hand_over(in_order(accounts, "outcome", NEXT), columns=columns)
+    table.hand_over(in_order(accounts, "outcome", NEXT), columns=columns, names={"outcome": "outcome"})
     for line in filter(None, [reconciliation.another_chart, *reconciliation.not_created]):
         tell(line)
     for phrase in reconciliation.unchecked:
         note(words()("report.terminal.not_compared", phrase=phrase))
-    note(counts(accounts["outcome"]) or words().counted(0, "account"))
+    outcomes = counts(words().name("outcome", outcome.lower()) for outcome in accounts["outcome"])
+    note(outcomes or words().counted(0, "account"))
     _say_next(accounts["outcome"], ending)
     return Exit.INCOMPLETE if accounts["outcome"].isin(OPEN).any() else Exit.DONE
 
 
 def _say_next(states: pd.Series, ending: str) -> None:
-    numbers = states.value_counts()
+    texts, numbers = words(), states.value_counts()
     for state, advice in NEXT.items():
         if state in numbers.index:
-            tell(f"{numbers[state]:,} {state}: {words()(advice, same=ending)}")
+            tell(f"{numbers[state]:,} {texts.name('outcome', state.lower())}: {texts(advice, same=ending)}")
 
 
 @app.command("import")

@@ -43,7 +43,7 @@ def check(
 
 
 def _accept(books: Company) -> None:
-    from bktools.journal.environments import accept_address
+    from bktools.journal.writing import accept_address
 
     settings = books.settings()
     changed = accept_address(settings)

@@ -1,4 +1,4 @@
-"""`bktools compare`: what changed between two months or two moments."""
+"""`bktools compare`: what changed between two months."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ KEYS = ("category", "account", "employee")
 def compare(
     books: options.Company,
     table: results.Table,
-    before: str = argument("BEFORE", "A month (2026-10) or a moment (2026-10-31T18:00Z).", REQUIRED),
-    after: str | None = argument("AFTER", "A later one; by default now, where BEFORE is a moment."),
+    before: str = argument("BEFORE", "A month, such as 2026-10.", REQUIRED),
+    after: str = argument("AFTER", "A later one.", REQUIRED),
     by: list[str] | None = option("--by KEY", "Only by category, account or employee; repeatable."),
     largest_first: bool = options.LARGEST_FIRST,
     threshold: str | None = options.THRESHOLD,
 ) -> None:
-    """Show what changed between two months or two moments.
+    """Show what changed between two months.
 
     Exported amounts, categories, accounts and employees are compared.
 
@@ -50,16 +50,12 @@ def compare(
         tell(texts("report.terminal.not_compared", phrase=reason))
     for line in about["headline"]:
         note(line)
-    after = texts("command.now") if after is None else about["after"]
-    facts = {"count": len(changes), "before": about["before"], "after": after, "smaller": smaller or None}
+    facts = {"count": len(changes), "before": before, "after": after, "smaller": smaller or None}
     note(texts("command.differences_between", **facts))
-    if table.is_for_people:
-        for column in ("table", "change"):
-            changes[column] = [texts.name("change", code) for code in changes[column]]
     shown = [
         name for name in changes.columns if name not in ("company_id", "id") and changes[name].notna().any()
     ]
-    table.hand_over(changes, columns=shown)
+    table.hand_over(changes, columns=shown, names=dict.fromkeys(("table", "change"), "change"))
 
 
 def by_name(rows: pd.DataFrame, columns: list[str], within: Sequence[str] = ("currency",)) -> pd.DataFrame:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 # Columns that `history` prints.
 COLUMNS = {
-    "batches": ["batch_id", "state", "entries", "sent_at", "message"],
-    "entries": ["entry_id", "batch_id", "state"],
-    "events": ["at", "batch_id", "after", "message", "done_by"],
+    "batches": ["sent_at", "state", "entries", "message", "batch_id"],
+    "entries": ["date", "supplier", "amount", "currency", "state", "entry_id", "batch_id"],
+    "events": ["at", "after", "message", "done_by", "batch_id"],
 }
 
 app = typer.Typer(help="Export jobs: compose, submit once, show and resolve them.", no_args_is_help=True)
@@ -166,7 +166,8 @@ def status(
         # An open question tells the user to list the entries, so it is not repeated in that list.
         questions = [] if entries else open_questions(books.company, batch=batch, service=service)
     rows = "entries" if entries else "events" if events else "batches"
-    table.hand_over(jobs, columns=COLUMNS[rows], most=1_000)
+    code = "after" if events else "state"
+    table.hand_over(jobs, columns=COLUMNS[rows], most=1_000, names={code: "outcome"})
     if jobs.empty:
         note(words()("command.no_jobs"))
     for question in questions:
@@ -298,6 +299,7 @@ def not_booked_entries(
 
     Example: bktools export not-booked 123e4567-e89b-42d3-a456-426614174000 --by Ada --evidence "12 is rent"
     """
+    from bktools.journal.periods import entries_met
     from bktools.journal.statements import record_not_booked
     from bktools.journal.writing import open_for_writing
 
@@ -305,8 +307,11 @@ def not_booked_entries(
         company_id = rules.company_of(service.settings)
         with open_for_writing(service.settings) as journal:
             record_not_booked(journal, company_id, entries, **vars(statement))
+            met = entries_met(journal, company_id)
+    unknown = [entry for entry in entries if entry.lower() not in met]
     done = words()("done.not_booked", count=len(entries), by=statement.by)
-    text.report(done, entries=entries, by=statement.by)
+    doubt = words()("done.not_met", count=len(unknown), entries=unknown) if unknown else ""
+    text.report(done, doubt, entries=entries, by=statement.by, unknown=unknown)
 
 
 def _exported(rows: pd.DataFrame) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""`bktools fixes`: checks and keeps the answers on the sheet "to do", and shows which are done by now."""
+"""`bktools fixes`: checks the answers on the sheet "to do", and shows which are done by now."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import bktools
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import argument, same
+from bktools.cli.options import REQUIRED, argument
 from bktools.cli.output import tell
 from bktools.cli.tables import counts, in_order
 from bktools.contract import rules
@@ -21,14 +21,12 @@ COLUMNS = ("outcome", "about", "account_now", "new_account", "note", "message", 
 def fixes(
     books: options.Company,
     table: results.Table,
-    file: Path | None = argument("FILE", "The workbook of a close (month-end.xlsx), filled in."),
-    month: str | None = options.month("Only of this month, such as 2026-10; a file must be of it."),
+    file: Path = argument("FILE", "The workbook of a close (month-end.xlsx), filled in.", REQUIRED),
 ) -> Exit:
-    """Check and keep what people filled in on the sheet "to do".
+    """Check what people filled in on the sheet "to do".
 
-    Without FILE, show what was done since.
-
-    The service cannot be updated by its interface: the list is for whoever changes the categories there.
+    Run it again to see what is done. The service cannot be updated by its interface: the list is for whoever
+    changes the categories there.
 
     Example: bktools fixes month-end.xlsx --output fixes.csv
     """
@@ -36,26 +34,17 @@ def fixes(
 
     with books.connected() as service:
         settings, company = service.settings, rules.company_of(service.settings)
-        if file is None:
-            lines = sheet.kept_fixes(settings, company, month)
-        else:
-            lines = bktools.read_fixes(file, company=company, month=month)
+        lines = bktools.read_fixes(file, company=company)
         made_in = lines["environment"].iloc[0] if len(lines) else settings.environment
-        if file is not None and made_in != settings.environment:
+        if made_in != settings.environment:
             raise InputError(Sentence("error.workbook_of_environment", name=made_in), source=str(file))
         categories = bktools.load_categories(company, refresh=True, service=service)
         checked = bktools.check_fixes(lines, categories, bktools.load_accounts(company, service=service))
-        valid = checked["outcome"] != sheet.WRONG
-        kept = sheet.keep_fixes(lines[valid], settings) if file is not None and valid.any() else None
-    names = words()
+    valid, names = checked["outcome"] != sheet.WRONG, words()
     for row in checked[~valid].to_dict("records"):
         tell(names("command.fix_problem", line=row["line"], about=row["about"], message=row["message"]))
     shown = in_order(checked[valid], "outcome", (sheet.OPEN, sheet.DIFFERENT, sheet.NOTED, sheet.DONE))
-    if table.is_for_people:
-        shown["outcome"] = [names.name("fix_outcome", outcome) for outcome in shown["outcome"]]
-    table.hand_over(shown, columns=list(COLUMNS))
+    table.hand_over(shown, columns=list(COLUMNS), names={"outcome": "fix_outcome"})
     outcomes = counts(names.name("fix_outcome", outcome) for outcome in checked["outcome"])
     note(outcomes or names("command.nothing_filled_in"))
-    if kept is not None:
-        note(names("command.fixes_kept", file=kept, same=same(settings)))
     return Exit.DONE if valid.all() else Exit.INCOMPLETE

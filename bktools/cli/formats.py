@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-import bktools
+from bktools import disk
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,24 +32,21 @@ def _plain(value: Any) -> Any:
 
 def _rows(frame: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the rows; times, days and decimals are text, as in a CSV file for programs."""
+    import polars as pl
     import pyarrow as pa
 
-    from bktools.frames.delimited import PROFILES, as_text, in_minor_units
+    from bktools.frames.delimited import PROFILES, as_texts
     from bktools.frames.incoming import arrow_of
 
-    def is_plain(kind: pa.DataType) -> bool:
-        return any(
-            is_kind(kind) for is_kind in (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating)
-        )
-
     table = arrow_of(frame)
-    columns = {
-        name: column if is_plain(column.type) else as_text(column, PROFILES["machine"], name)
-        for name, column in zip(table.column_names, table.columns, strict=True)
-    }
-    columns |= in_minor_units(table, columns, ".")
-    for batch in pa.table(columns).to_batches(ROWS_AT_ONCE):
-        yield from batch.to_pylist()
+    is_plain = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating)
+    plain = [field.name for field in table.schema if any(is_kind(field.type) for is_kind in is_plain)]
+    for rows in (
+        as_texts(table, PROFILES["machine"])
+        .with_columns(pl.DataFrame(table.select(plain)))
+        .iter_slices(ROWS_AT_ONCE)
+    ):
+        yield from rows.to_dicts()
 
 
 def _json(frame: pd.DataFrame, file: IO[bytes]) -> None:
@@ -69,21 +66,27 @@ def _parquet(frame: pd.DataFrame, file: IO[bytes]) -> None:
     pq.write_table(arrow_of(frame), file, compression="zstd")
 
 
-# By the suffix of the file. The writers of .csv and .xlsx are public.
-WRITERS: dict[str, Callable[[pd.DataFrame, IO[bytes]], object]] = {
-    ".json": _json,
-    ".parquet": _parquet,
-}
-SUFFIXES = (".csv", ".xlsx", *WRITERS)
+def _writer(frame: pd.DataFrame, suffix: str, profile: str) -> Callable[[IO[bytes]], object]:
+    """Return the function that writes a frame in the format of a suffix; the profile is that of CSV."""
+    from bktools.frames.delimited import csv_of
+    from bktools.frames.excel import excel_of
+
+    writers: dict[str, Callable[[], Callable[[IO[bytes]], object]]] = {
+        ".csv": lambda: csv_of(frame, profile),
+        ".xlsx": lambda: excel_of(frame),
+        ".json": lambda: partial(_json, frame),
+        ".parquet": lambda: partial(_parquet, frame),
+    }
+    return writers[suffix]()
+
+
+SUFFIXES = (".csv", ".xlsx", ".json", ".parquet")
 
 
 def write_table(frame: pd.DataFrame, target: Path | IO[bytes], suffix: str, profile: str) -> None:
-    """Write a frame to a file or a buffer, in the format of a suffix; the profile is that of CSV."""
-    from bktools.frames.delimited import written
-
-    if suffix == ".csv":
-        bktools.to_csv(frame, target, profile)
-    elif suffix == ".xlsx":
-        bktools.to_excel(frame, target)
+    """Write a frame to a file or a buffer, in the format of a suffix."""
+    write = _writer(frame, suffix, profile)
+    if isinstance(target, Path):
+        disk.write_whole(target, write)
     else:
-        written(target, partial(WRITERS[suffix], frame))
+        write(target)

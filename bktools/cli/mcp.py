@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import typer
 
@@ -15,8 +13,7 @@ from bktools.cli import options
 from bktools.cli.exits import described
 from bktools.cli.options import REQUIRED, option
 from bktools.contract import rules
-from bktools.errors import ArgumentError, ConfigurationError
-from bktools.wording import Sentence
+from bktools.errors import ConfigurationError
 
 
 def mcp(
@@ -28,7 +25,6 @@ def mcp(
         exists=True,
         file_okay=False,
     ),
-    http: int | None = option("--http PORT", "Serve HTTP on loopback; 0: any port.", min=0, max=65535),
     print_config: bool = option("--print-config", "Print the settings for a client, and end.", False),
 ) -> None:
     """Let an assistant prepare a month (MCP server); it cannot book.
@@ -39,15 +35,14 @@ def mcp(
     """
     roots = [path.resolve() for path in folder]
     if print_config:
-        if http is not None:
-            raise ArgumentError("--print-config", Sentence("done.no_config_of_http"))
         words = [word for root in roots for word in ("--folder", str(root))]
         named = {"--environment": books.name, "--company": books.company}
         words += [word for name, value in named.items() if value for word in (name, value)]
-        _print_config({"command": sys.executable, "args": ["-m", "bktools", "mcp", *words]})
+        server = {"command": sys.executable, "args": ["-m", "bktools", "mcp", *words]}
+        typer.echo(json.dumps({"mcpServers": {"bktools": server}}, indent=2))
         return
     try:
-        from bktools.agents import server
+        from bktools.agents.server import serve
     except ImportError as error:
         if str(error.name).startswith("bktools"):
             raise
@@ -58,13 +53,6 @@ def mcp(
     # Connected once, so that what is wrong is an error at the start, and the sandbox has its company.
     with books.connected() as service:
         settings = service.settings
-    company = {"company": rules.company_of(settings)}
-    desk = Desk({"environment": settings.environment}, company, Folders(roots))
-    if http is None:
-        server.serve_stdio(desk, described)
-    else:
-        server.serve_http(desk, described, http, _print_config)
-
-
-def _print_config(settings: Mapping[str, Any]) -> None:
-    typer.echo(json.dumps({"mcpServers": {"bktools": settings}}, indent=2))
+    company = rules.company_of(settings)
+    desk = Desk({"environment": settings.environment, "company": company}, Folders(roots))
+    serve(desk, described)

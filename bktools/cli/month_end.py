@@ -223,6 +223,7 @@ def _end(close: Close) -> list[str]:
         lines.append(texts("report.terminal.earlier", folder=close.earlier_folder))
     if not run.applied:
         key = "planned_closed" if close.record.state == "CLOSED" else "planned"
+        key = "nothing_left" if close.is_complete else key
         reopen = command_for(close.environment, f"periods reopen {close.period}", close.company)
         lines.append(texts(f"report.terminal.{key}", command=reopen))
     return lines

@@ -87,7 +87,9 @@ WAIT = option("--wait SECONDS", "Longest wait for a company's job before its nex
 FIRST_EXPORT = option("--first-export", "Confirm that nobody exported it before; needs --by.", False)
 NEW_CHART = option("--new-chart", "Create accounts even if the chart looks like another company's.", False)
 BY = option("--by NAME", "Your name; kept permanently.", REQUIRED)
-EVIDENCE = option("--evidence TEXT", "What you checked and found; kept permanently.", REQUIRED)
+EVIDENCE = option(
+    "--evidence TEXT", "What you checked and found, in two words or more; kept permanently.", REQUIRED
+)
 THRESHOLD = option("--threshold AMOUNT|SHARE", "The least change to show, such as 500 or 5%.")
 KEYS = option(
     "--by KEY",

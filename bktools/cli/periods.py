@@ -31,15 +31,13 @@ def show(context: typer.Context, books: options.Company, table: results.Table) -
     with books.connected() as service:
         periods = bktools.load_periods(books.company, service=service)
     if table.is_for_people:
-        texts = words()
-        note(texts("command.periods"))
-        periods["state"] = [texts.name("period_state", state) for state in periods["state"]]
+        note(words()("command.periods"))
     filled = [
         name
         for name in COLUMNS.split()
         if periods.empty or periods[name].astype("str").str.strip().ne("").any()
     ]
-    table.hand_over(periods, columns=filled)
+    table.hand_over(periods, columns=filled, names={"state": "period_state"})
 
 
 # What a person reads, where a month has it; files and programs have every column.

@@ -91,12 +91,14 @@ class Table:
         columns: list[str] | None = None,
         most: int = 50,
         titles: Mapping[str, str] | None = None,
+        names: Mapping[str, str] | None = None,
     ) -> None:
         """Write a table to the file, or to standard output in the format.
 
-        People get the given columns with their titles, in a terminal at most so many rows. Files, CSV and
-        JSON have all rows and columns, files with the titles; CSV in a file has the profile, on standard
-        output that for programs.
+        People get the given columns with their titles, in a terminal at most so many rows, and in place of
+        codes their names, which are in a section of the wording by column. Files, CSV and JSON have all rows,
+        columns and codes, files with the titles; CSV in a file has the profile, on standard output that for
+        programs.
         """
         from bktools.cli.tables import show
 
@@ -106,17 +108,20 @@ class Table:
             note(words()("command.written", count=len(frame), file=self.output))
         elif self.is_for_people:
             shown = frame if columns is None else frame[columns]
+            for column, section in (names or {}).items():
+                named = [words().name(section, str(code).lower()) for code in shown[column]]
+                shown = shown.assign(**{column: named})
             show(shown, most=most, whole="--output FILE", titles=titles)
         else:
             content = io.BytesIO()
             write_table(frame, content, f".{self.format}", "machine")
             _write_out(content.getvalue())
 
-    def hand_over_rows(self, columns: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Write rows as a table, by the names of its columns."""
+    def hand_over_rows(self, columns: str, rows: Sequence[Sequence[Any]], **shown: Any) -> None:
+        """Write rows as a table, by the names of its columns; `shown` is as for `hand_over`."""
         import pandas as pd
 
-        self.hand_over(pd.DataFrame(rows, columns=columns.split()))
+        self.hand_over(pd.DataFrame(rows, columns=columns.split()), **shown)
 
 
 def write_json(value: Any) -> None:

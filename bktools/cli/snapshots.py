@@ -35,16 +35,17 @@ def snapshots(books: options.Environment, table: results.Table) -> None:
                 count = None if facts is None else facts.rows
                 path, size = str(snapshot.path), snapshot.size()
                 rows.append((query.table, _filters(query), snapshot.time, count, size, complete, path))
-    table.hand_over_rows("table filters fetched_at rows bytes complete file", rows)
+    columns = "table filters fetched_at rows bytes complete file"
+    table.hand_over_rows(columns, rows, names={"complete": "snapshot"})
     if not rows:
         note(words()("command.no_snapshots"))
 
 
 def _complete(facts: Facts) -> str:
-    return "yes" if facts.complete else "; ".join(facts.complaints) or "not shown"
+    return "yes" if facts.complete else "; ".join(facts.complaints) or "unknown"
 
 
 def _filters(query: Query) -> str:
     # An e-mail is private, and others may see the screen.
     values = {name: "…" if name in PRIVATE else str(value).lower() for name, value in query.filters.items()}
-    return " ".join(f"{name}={value}" for name, value in values.items()) or "everything"
+    return " ".join(f"{name}={value}" for name, value in values.items())

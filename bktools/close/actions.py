@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from bktools.close.entries import BLOCKED, CHANGED, OF_REASON, PLANNED_ACCOUNT
+from bktools.close.entries import BLOCKED, CHANGED, OF_REASON
 from bktools.close.waiting import WITHOUT_STEPS, WaitingEntries, key_of
 from bktools.export.checks import HELD_TOGETHER
 from bktools.findings.check import (
@@ -74,7 +74,6 @@ APART_BY: Mapping[str, tuple[str, ...]] = {
     "closed_period": ("period",),
     "refused": ("answer",),
     "in_doubt": ("waiting",),
-    "planned_accounts": ("accounts",),
 }
 IDS = ("category_id", "account_id", "external_id", "entry_id", "batch_id")
 FIRST = ("in_doubt", CHANGED)
@@ -235,9 +234,9 @@ class StepResults:
     import_accounts: str
 
     @property
-    def is_planned(self) -> bool:
-        """Whether accounts are to be created, after which their IDs are known."""
-        return any(row["outcome"] == "PLANNED" for row in self.created)
+    def planned(self) -> int:
+        """How many accounts are to be created; the service may answer with the ID of one that it has."""
+        return sum(row["outcome"] == "PLANNED" for row in self.created)
 
     @cached_property
     def waiting(self) -> WaitingEntries:
@@ -254,12 +253,14 @@ def actions_of(results: StepResults) -> tuple[Action, ...]:
 
 def totals_by_role(results: StepResults, actions: Sequence[Action]) -> tuple[RoleTotals, ...]:
     """Return the steps of each role with something to do, and the entries that they concern, each once."""
+    of_roles = {role: [action for action in actions if action.role == role] for role in ROLES}
+    sums = results.waiting.money(
+        [[entry for action in own for entry in action.entry_ids] for own in of_roles.values()]
+    )
     totals = []
-    for role in ROLES:
-        own = [action for action in actions if action.role == role]
-        errors = [action for action in own if action.severity == ERROR]
-        money, _ = results.waiting.money(entry for action in own for entry in action.entry_ids)
-        totals += [RoleTotals(role, len(errors), len(own) - len(errors), money)] if own else []
+    for (role, own), (money, _) in zip(of_roles.items(), sums, strict=True):
+        errors = sum(action.severity == ERROR for action in own)
+        totals += [RoleTotals(role, errors, len(own) - errors, money)] if own else []
     return tuple(totals)
 
 
@@ -280,13 +281,17 @@ def _grouped(results: StepResults, cases: Iterable[_Case]) -> Iterator[Action]:
         cause = [(name, case.facts.get(name)) for name in APART_BY.get(case.code, ())]
         cause += [("person", case.person)] if case.person else []
         # A category without an account stands apart until an entry of a month has it.
-        is_used = bool(results.waiting.money(case.keys)[0]) if case.code in NEED_ACCOUNT else None
+        is_used = (
+            not results.waiting.reasons.keys().isdisjoint(case.keys) if case.code in NEED_ACCOUNT else None
+        )
         groups[case.section, case.code, case.role, case.command, is_used, tuple(cause)].append(case)
-    for (section, code, role, command, _, cause), group in groups.items():
+    keys_of = [[key for case in group for key in case.keys] for group in groups.values()]
+    sums = results.waiting.money(keys_of)
+    for (step, group), keys, (money, ids) in zip(groups.items(), keys_of, sums, strict=True):
+        section, code, role, command, _, cause = step
         things = sorted(_things(results, group), key=lambda thing: _size(thing, results.own))
-        keys = [key for case in group for key in case.keys]
-        money, ids = results.waiting.money(keys)
         facts = dict(cause) | (results.waiting.change(keys) if code == CHANGED else {})
+        facts |= {"planned": results.planned or None} if (section, code) == (OF_STEPS, UNKNOWN) else {}
         severity = min((case.severity for case in group), key=SEVERITIES.index)
         elsewhere = results.waiting.counted_elsewhere(keys, code)
         yield Action(section, code, severity, role, facts, tuple(things), money, ids, command, elsewhere)
@@ -299,8 +304,10 @@ def _things(results: StepResults, cases: Iterable[_Case]) -> Iterator[Thing]:
         if case.thing is not None:
             identity = case.thing.ids or case.thing.name
             of_things[case.thing.kind, next(iter(identity.items()))].append((case.thing, case))
-    for group in of_things.values():
-        money, ids = results.waiting.money(key for _, case in group for key in case.keys)
+    sums = results.waiting.money(
+        [[key for _, case in group for key in case.keys] for group in of_things.values()]
+    )
+    for group, (money, ids) in zip(of_things.values(), sums, strict=True):
         thing, first = group[0]
         changes = [change for _, case in group for change in case.facts.get("changes", ())]
         facts = {**first.facts, "changes": changes} if changes else first.facts
@@ -325,11 +332,7 @@ def _of_jobs(results: StepResults) -> Iterator[_Case]:
 
 
 def _of_created(results: StepResults) -> Iterator[_Case]:
-    """Yield a case for the accounts that were planned, and for each that was not created."""
-    if results.is_planned:
-        facts = {"accounts": sum(row["outcome"] == "PLANNED" for row in results.created)}
-        keys = results.waiting.keys_with("reason", PLANNED_ACCOUNT)
-        yield _Case(OF_STEPS, "planned_accounts", ERROR, PREPARER, facts, None, keys)
+    """Yield a case for each account that was not created."""
     for row in results.created:
         if code := OF_OUTCOMES[ACCOUNT].get(row["outcome"]):
             name = " ".join(filter(None, (row["code"] or row["external_id"], row["name"])))
@@ -350,7 +353,7 @@ def _of_accounts(results: StepResults) -> Iterator[_Case]:
         thing = _thing(kind, row, row["about"])
         if code is None:
             yield _Case(OF_ACCOUNTS, row["check"], row["severity"], row["who"], facts, thing)
-        elif code and not (code == UNKNOWN and results.is_planned):
+        elif code:
             keys = tuple(entries[row["category_id"]]) if code in NEED_ACCOUNT else ()
             command = results.import_accounts if code == UNKNOWN else ""
             yield _Case(OF_STEPS, code, row["severity"], row["who"], facts, thing, keys, command)
@@ -361,10 +364,9 @@ def _of_entries(results: StepResults) -> Iterator[_Case]:
     for row in _severe(results.findings):
         check, key = row["check"], key_of(row)
         code, kind = STEPS.get(check, (None, ENTRY))
-        is_solved = code == "" or (code == UNKNOWN and results.is_planned)
-        if is_solved or OF_REASON.get(check) in WITHOUT_STEPS:
+        if code == "" or OF_REASON.get(check) in WITHOUT_STEPS:
             continue
-        if check == HELD_TOGETHER and check not in results.waiting.reasons_of(key):
+        if check == HELD_TOGETHER and check not in results.waiting.reasons.get(key, ()):
             continue  # The error of the other line is the step.
         # A person finds an entry, and no category by an ID alone.
         of_category = kind == CATEGORY and row.get("category_name")

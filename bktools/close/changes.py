@@ -1,4 +1,4 @@
-"""`compare`: what changed between two months or two moments."""
+"""`compare`: what changed between two months."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bktools.export.checks import FATE_OF_REASON
 from bktools.frames.arrow import to_arrow
 from bktools.frames.incoming import arrow_of, described, source_of
 from bktools.frames.names import with_names
-from bktools.frames.schema import DIGITS, to_pandas
+from bktools.frames.schema import DIGITS, Month, to_pandas
 from bktools.frames.sums import NOTHING, change_of, sums_of, threshold_of, with_one_reason
 from bktools.journal.accounts import accounts_in
 from bktools.journal.writing import open_up_to_date
@@ -73,28 +73,26 @@ EMPLOYEES = {
 
 
 def compare(
-    before: Any,
-    after: Any = None,
+    before: Month,
+    after: Month,
     *,
     company: str | None = None,
     threshold: str | float | Decimal | None = None,
     language: str | None = None,
     service: Service | None = None,
 ) -> pd.DataFrame:
-    """Return what changed between two months or two moments.
+    """Return what changed between two months.
 
     Parameters
     ----------
-    before, after : str, date or datetime
+    before, after : str, Period, date or datetime
         Two months such as "2026-10": the entries exported and held back in them, their amounts, and the
-        categories, accounts and employees as they were. Two moments: categories, accounts and employees,
-        `after` by default as they are now.
+        categories, accounts and employees as they were.
     company : str, optional
         UUID or short name of the company; the configured one by default.
     threshold : str, float or Decimal, optional
-        Of two months: the least difference of a category, account, employee or reason that has a row: an
-        amount such as 500, or a share of the amount before such as "5%". The totals by currency always have
-        one.
+        The least difference of a category, account, employee or reason that has a row: an amount such as 500,
+        or a share of the amount before such as "5%". The totals by currency always have one.
     language : str, optional
         Of the sentences: "en" or "de"; the configured one by default.
     service : Service, optional
@@ -104,18 +102,16 @@ def compare(
     -------
     DataFrame
         One row per difference, of each table and currency the largest first: table, change (added, removed,
-        more, less, or the code for the field), about (by name), field, before, after (texts; null for none);
-        of months also currency, amount_before, amount_after, difference (exact), percent (of the amount
-        before), entries_before, entries_after, and drivers: the entries that make most of the difference,
-        without those that come each month; company_id, id. `frame.attrs["bktools"]` has the headline (a list
-        of lines), how many rows are below_threshold (smaller: of each table), and what was not_compared.
+        more, less, or the code for the field), about (by name), field, before, after (texts; null for none),
+        currency, amount_before, amount_after, difference (exact), percent (of the amount before),
+        entries_before, entries_after, and drivers: the entries that make most of the difference, without
+        those that come each month; company_id, id. `frame.attrs["bktools"]` has the headline (a list of
+        lines), how many rows are below_threshold (smaller: of each table), and what was not_compared.
 
     Raises
     ------
     ArgumentError
-        When the two are not of one kind, the second month is not the later one, or the threshold is none.
-    SnapshotNotFoundError
-        When a moment is before the first snapshot.
+        When one is no month, the second is not the later one, or the threshold is none.
 
     Notes
     -----
@@ -123,44 +119,24 @@ def compare(
 
     Examples
     --------
-    >>> import bktools, datetime as dt
+    >>> import bktools
     >>> with bktools.Sandbox() as service:
-    ...     first = bktools.load_categories(service=service), bktools.load_employees(service=service)
-    ...     changes = bktools.compare(dt.datetime.now(dt.UTC), service=service)
+    ...     changes = bktools.compare("2026-09", "2026-10", service=service)
     >>> len(changes)
     0
     """
     is_large, service = threshold_of(threshold), service_or_default(service)
     words = words_for(language, service.settings)
-    company = company or service.settings.company
-    company = None if company is None else rules.company_of(service.settings, company)
-    # A period of pandas is a month or a day.
-    before, after = (
-        value if isinstance(value, dt.date) else rules.calendar_text(value) or value
-        for value in (before, after)
-    )
+    company = rules.company_of(service.settings, company or service.settings.company)
+    before, after = rules.month("before", before), rules.month("after", after)
+    if after <= before:
+        raise ArgumentError("after", Sentence("rule.later_month", before=before), after)
     environment = service.settings.environment
-    are_months = [
-        isinstance(value, str) and bool(rules.MONTH_PATTERN.match(value)) for value in (before, after)
-    ]
-    if any(are_months) and not all(are_months):
-        raise ArgumentError("after", Sentence("rule.month_as_before", before=str(before)), after)
-    if all(are_months) and str(after) <= str(before):
-        raise ArgumentError("after", Sentence("rule.later_month", before=str(before)), after)
-    about: dict[str, Any] = {"environment": environment, "before": str(before), "after": str(after or "now")}
     with open_up_to_date(service.settings) as journal:
-        if all(are_months):
-            company = rules.company_of(service.settings, company)
-            old, new = (
-                record_in(journal, rules.month("month", one), company, environment) for one in (before, after)
-            )
+        old, new = (record_in(journal, month, company, environment) for month in (before, after))
         accounts = accounts_in(journal, company)
-    if all(are_months):
-        changes = large_changes(months_between(old, new, accounts, service, words), is_large)
-    else:
-        about |= {"headline": [], "below_threshold": 0, "smaller": {}, "not_compared": []}
-        changes = to_arrow(_table([between_moments(before, after, company, accounts, service)]))
-    return to_pandas(changes, {**about, **source_of(changes), "rows": len(changes)})
+    changes = large_changes(months_between(old, new, accounts, service, words), is_large)
+    return to_pandas(changes, {"environment": environment, **source_of(changes), "rows": len(changes)})
 
 
 def months_between(
@@ -289,9 +265,9 @@ def _table(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 
 def between_moments(
-    before: str | dt.date,
-    after: str | dt.date | None,
-    company: str | None,
+    before: dt.datetime,
+    after: dt.datetime,
+    company: str,
     accounts: pa.Table,
     service: Service,
 ) -> pl.DataFrame:

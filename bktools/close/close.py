@@ -19,13 +19,14 @@ from bktools.close.figures import Figures
 from bktools.close.record import PeriodRecord, table_as_frame
 from bktools.close.recurring import MISSING
 from bktools.close.sentences import actions_table, label_of, valued
-from bktools.consoles import readable
 from bktools.export import ExportPlan
+from bktools.findings.check import HELD, IN_BOOKS
 from bktools.frames.incoming import source_of
-from bktools.frames.schema import to_pandas
+from bktools.frames.schema import TEXT, to_pandas
 from bktools.frames.sums import Sum, money_of
 from bktools.reconcile import Reconciliation
 from bktools.settings import SANDBOX
+from bktools.visible import printable
 from bktools.wording import Words
 
 PLANNED, APPLIED, APPROVED = "planned", "applied", "approved"
@@ -186,6 +187,17 @@ class Close:
         return APPLIED if len(self.record.tables["closes"]) else PLANNED
 
     @property
+    def is_complete(self) -> bool:
+        """Whether applying it once more would create, send, record and approve nothing."""
+        record, run, entries = self.record.tables, self.run, self.tables["entries"]
+        is_unsent = pc.is_in(entries["fate"], pa.array([HELD, IN_BOOKS], TEXT))
+        unsent = {*entries.filter(is_unsent)["id"].to_pylist()}
+        known = {*record["held_back"]["entry_id"].to_pylist(), *record["in_books"]["entry_id"].to_pylist()}
+        is_sent = "PLANNED" not in run.outcomes("jobs") | run.outcomes("created")
+        is_kept = self.home_currency is None and run.approved_by is None
+        return self.state != PLANNED and is_sent and is_kept and unsent <= known
+
+    @property
     def title_state(self) -> str:
         """The state in a phrase."""
         return self.words(f"report.is_{self.state}", by=self.record.closed_by)
@@ -277,7 +289,7 @@ class Close:
         last = [self.words("report.written_to", folder=self.folder)] if self.folder else []
         # The title names the sandbox alone.
         head = self.title if self.is_sandbox else f"{self.title} · {self.environment_name}"
-        return readable(
+        return printable(
             "\n  ".join([head, *self.lines, self.words("report.to_do_counts", counts=to_do), *last])
         )
 

@@ -22,12 +22,12 @@ from bktools.frames.schema import COUNT, ENTRY_DATA, INSTANT, TEXT
 from bktools.wording import Words
 
 # Why an entry is ready and not sent.
-PLANNED, PLANNED_ACCOUNT, REFUSED, BLOCKED = "planned", "planned_account", "refused", "blocked"
+PLANNED, REFUSED, BLOCKED = "planned", "refused", "blocked"
 CHANGED = "changed_since_export"
 
 # The fate of an entry that is not in the journal, by the plan's reason. An entry counts at the first of the
-# reasons of its lines: it waits for a planned account if one of its lines does.
-OF_REASON = FATE_OF_REASON | dict.fromkeys((REFUSED, BLOCKED, PLANNED_ACCOUNT, PLANNED), READY)
+# reasons of its lines.
+OF_REASON = FATE_OF_REASON | dict.fromkeys((REFUSED, BLOCKED, PLANNED), READY)
 OF_OUTCOME = {"REJECTED": REFUSED, "BLOCKED": BLOCKED}
 SENT = {"ACCEPTED": EXPORTED, "SENDING": IN_DOUBT, "UNKNOWN": IN_DOUBT}
 # A column of the file beside the journal's column of the same name.
@@ -63,17 +63,15 @@ def entries_of(
     sent: pa.Table,
     jobs: Sequence[Mapping[str, Any]],
     words: Words,
-    assumed: frozenset[str] = frozenset(),
 ) -> pa.Table:
     """Return a month's entries, one row for each line, with the columns `COLUMNS` and others of the file.
 
     They are in the order of FATES, then by date and ID. What was sent has the data that was sent; `file_…`
     columns have the data of the file where the entry was changed since. `sent_in` is the month of the close
     that sent it. `message` and `to_do` are the sentences of the reason, in a language, and `facts` are what
-    they tell (JSON). Of the categories `assumed`, the account becomes known when the planned accounts are
-    created.
+    they tell (JSON).
     """
-    rows = _of_file(plan, jobs, assumed)
+    rows = _of_file(plan, jobs)
     # A repeated line is not looked up in the journal.
     looked_up = rows.with_columns(id=pl.when(c.reason != "duplicate").then("id"))
     of_company = pl.DataFrame(sent)
@@ -86,9 +84,9 @@ def entries_of(
     return to_arrow(table.select("fate", *between, "facts"))
 
 
-def _of_file(plan: ExportPlan, jobs: Sequence[Mapping[str, Any]], assumed: frozenset[str]) -> pl.DataFrame:
+def _of_file(plan: ExportPlan, jobs: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     """Return all entries of the file with fate, reason and facts, as far as file and run tell them."""
-    rows = entries_of_plan(plan, {job["batch_id"]: job["outcome"] for job in jobs}, assumed)
+    rows = entries_of_plan(plan, {job["batch_id"]: job["outcome"] for job in jobs})
     # The action of the export job has its way out.
     answers = {job["batch_id"]: json.dumps({"answer": job["message"] or None}) for job in jobs}
     facts = (
@@ -102,19 +100,15 @@ def _of_file(plan: ExportPlan, jobs: Sequence[Mapping[str, Any]], assumed: froze
     return complete.with_columns(facts=facts, split_line=c.split_line.fill_null(0))
 
 
-def entries_of_plan(
-    plan: ExportPlan, outcomes: Mapping[str, str], assumed: frozenset[str] = frozenset()
-) -> pl.DataFrame:
+def entries_of_plan(plan: ExportPlan, outcomes: Mapping[str, str]) -> pl.DataFrame:
     """Return the entries of a plan, those that are ready first, each with its fate and reason.
 
-    `outcomes` are those of the batches that were submitted; `assumed` are as for `entries_of`.
+    `outcomes` are those of the batches that were submitted.
     """
     outcome = c.batch_id.replace_strict(outcomes or NOTHING, default="")
-    waits = c.category_id.is_in([*assumed]).fill_null(value=False)
-    unsent = pl.when(waits).then(pl.lit(PLANNED_ACCOUNT)).otherwise(pl.lit(PLANNED))
     ready = pl.DataFrame(plan.rows).with_columns(
         fate=outcome.replace_strict(SENT, default=READY),
-        reason=outcome.replace_strict(OF_OUTCOME, default=None).fill_null(unsent),
+        reason=outcome.replace_strict(OF_OUTCOME, default=None).fill_null(PLANNED),
     )
     held = pl.DataFrame(plan.held).with_columns(fate=c.reason.replace_strict(OF_REASON, default=HELD))
     return pl.concat([ready, held], how="diagonal_relaxed")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,7 +26,6 @@ from bktools.errors import PlanError
 from bktools.export import ExportPlan, compose_export_jobs
 from bktools.export.findings import require_category_ids
 from bktools.findings.check import ERROR, EXPORTED, HELD, IN_BOOKS
-from bktools.frames.arrow import to_arrow
 from bktools.frames.columns import texts_of
 from bktools.frames.incoming import described, source_of
 from bktools.frames.schema import TEXT
@@ -77,7 +75,7 @@ def run_close(request: CloseRequest) -> Close:
         # What was sent by now, also in this run.
         history = None if request.apply else earlier["history"]
         sent = sent_entries(journal, request.company, history, {plan.plan_id: request.prepared_by})
-        entries = entries_of(plan, request.period, sent, jobs, request.words, frozenset(chart.assumed))
+        entries = entries_of(plan, request.period, sent, jobs, request.words)
         entries = with_home(entries, request.rates)
         stays_open = record_and_approve(request, journal, plan, entries)
         of_month = record_in(journal, request.period, request.company, settings.environment, sent)
@@ -181,16 +179,12 @@ class ReconciledChart:
         The outcome of each account that was, or would be, created.
     accounts : pyarrow.Table
         The accounts that are known here now.
-    assumed : mapping of str to str
-        Of a dry run: the account of each category whose account becomes known with the planned ones. Which of
-        them get a category's account is unknown before they are created, so all of them are assumed.
     """
 
     before: Reconciliation
     after: Reconciliation
     created: list[dict[str, Any]]
     accounts: pa.Table
-    assumed: Mapping[str, str]
 
 
 def reconcile_and_create(
@@ -206,14 +200,8 @@ def reconcile_and_create(
     request.seen("created", created)
     accounts = described(accounts_in(journal, request.company), companies)
     after = reconcile_accounts(chart, accounts, categories) if request.apply else before
-    assumed: dict[str, str] = {}
-    if not request.apply and created and (request.new_chart or not before.doubts):
-        coverage = before.table("coverage").to_pylist()
-        assumed = {
-            row["category_id"]: row["account_id"] for row in coverage if row["state"] == "unknown_account"
-        }
     request.seen("remaining", after)
-    return ReconciledChart(before, after, created, accounts, assumed)
+    return ReconciledChart(before, after, created, accounts)
 
 
 def compose(
@@ -226,7 +214,7 @@ def compose(
     plan = compose_export_jobs(
         tables["entries"],
         categories=tables["categories"],
-        accounts=_with_planned(chart.accounts, chart.assumed.values()),
+        accounts=chart.accounts,
         employees=tables["employees"],
         **earlier,
         company=request.company,
@@ -320,10 +308,3 @@ def _unchecked(
         *(words.name("unchecked", code) for code in plan.unchecked),
         *missing,
     )
-
-
-def _with_planned(accounts: pa.Table, assumed: Iterable[str]) -> pa.Table:
-    """Return accounts with those that become known with the planned ones."""
-    planned = pl.DataFrame({"id": sorted({*assumed})}, {"id": pl.String})
-    planned = planned.with_columns(archived=pl.lit(value=False), state=pl.lit("PLANNED"))
-    return to_arrow(pl.concat([pl.DataFrame(accounts), planned], how="diagonal_relaxed"))

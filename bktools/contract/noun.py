@@ -24,9 +24,6 @@ class Filter:
     rule: Callable[[str, Any], Any]
     # The column that must match the filter; "" where rows cannot be checked.
     column: str = ""
-    # The option on the command line and its help; empty where the command defines the option itself.
-    option: str = ""
-    help: str = ""
     # The name in the request. Default: the argument in camel case.
     sent_as: str = ""
     # Whether a search needs it, whether the column may be null, and whether upper and lower case differ.

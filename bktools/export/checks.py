@@ -42,6 +42,10 @@ _HAS_MORE_DECIMALS = pl.any_horizontal(
 )
 
 
+_IS_SENT_TWIN = c.sent_batch.is_not_null() & (~c.sent_in_file | c.is_cleared)
+_LACKS_TAX_CODE = _is_empty(c.tax_code.str.strip_chars()) & c.wanted_tax_code.is_not_null()
+_IS_FOREIGN = (c.currency != c.own_currency) & c.units.is_not_null()
+_IS_BOOKED = c.in_books == Held.ALREADY_BOOKED
 _HAS_COMPANY = c.company_id.str.contains(UUID_REGEX).fill_null(value=False)
 
 # The reason of a line that waits for another line of its entry: it follows from the reasons of the others.
@@ -50,6 +54,10 @@ HELD_TOGETHER = "other_line_not_ready"
 # The facts that a finding has of its category, of its day, and of a sent entry with the same data.
 OF_CATEGORY, OF_DAY = ("category_id", "category_name"), ("day", "period")
 OF_TWIN = ("party_kind", *TWIN)
+# The facts of other entries of the file with the same data, and of an amount that is unusual.
+OF_SAME, OF_OPPOSITE = (("party_kind", f"{side}_lines", f"{side}_count") for side in ("same", "opposite"))
+OF_USUAL = ("usual_of", "usual_amount", "usual_entries", "currency")
+OF_CURRENCY = ("currency", "own_currency")
 
 # All of them, the most severe first. The order decides which error is told first.
 CHECKS = (
@@ -58,28 +66,14 @@ CHECKS = (
     Check("no_company", ~_HAS_COMPANY, who=PREPARER),
     Check("lines_missing", c.missing > 0, who=PREPARER, facts=("missing",), ends=True),
     Check("conflicting", c.is_conflict, who=PREPARER, ends=True),
-    Check("duplicate", c.is_copy, who=PREPARER, ends=True, fate=LEFT_OUT),
-    Check("other_company", c.company_id != c.company, who=PREPARER, ends=True, fate=LEFT_OUT),
-    Check("changed_since_export", c.changes.is_not_null(), facts=("changes",), ends=True, fate=BEFORE),
-    Check("exported", c.sent_state == "ACCEPTED", who=PREPARER, ends=True, fate=BEFORE),
-    Check("in_doubt", c.sent_state.is_in(["SENDING", "UNKNOWN"]), who=PREPARER, ends=True, fate=IN_DOUBT),
-    Check(
-        "exported_elsewhere",
-        c.elsewhere.is_not_null(),
-        who=PREPARER,
-        facts=("elsewhere",),
-        ends=True,
-        fate=IN_BOOKS,
-    ),
-    Check(
-        "already_booked",
-        c.in_books == Held.ALREADY_BOOKED,
-        who=PREPARER,
-        facts=("voucher",),
-        ends=True,
-        fate=IN_BOOKS,
-    ),
-    Check("later_period", c.day > c.last_day, facts=OF_DAY, ends=True, fate=LEFT_OUT),
+    Check("duplicate", c.is_copy, who=PREPARER, fate=LEFT_OUT),
+    Check("other_company", c.company_id != c.company, who=PREPARER, fate=LEFT_OUT),
+    Check("changed_since_export", c.changes.is_not_null(), facts=("changes",), fate=BEFORE),
+    Check("exported", c.sent_state == "ACCEPTED", who=PREPARER, fate=BEFORE),
+    Check("in_doubt", c.sent_state.is_in(["SENDING", "UNKNOWN"]), who=PREPARER, fate=IN_DOUBT),
+    Check("exported_elsewhere", c.elsewhere.is_not_null(), who=PREPARER, facts=("elsewhere",), fate=IN_BOOKS),
+    Check("already_booked", _IS_BOOKED, who=PREPARER, facts=("voucher",), fate=IN_BOOKS),
+    Check("later_period", c.day > c.last_day, facts=OF_DAY, fate=LEFT_OUT),
     Check("not_approved", ~c.approved.fill_null(value=False)),
     Check("no_date", c.day.is_null()),
     Check("no_amount", c.amount.is_null()),
@@ -112,47 +106,13 @@ CHECKS = (
     Check("sent_under_another_id", c.sent_in_file & ~c.is_cleared, who=PREPARER, facts=OF_TWIN),
     Check(HELD_TOGETHER, c.is_held_together, who=PREPARER),
     Check("earlier_period", c.day < c.first_day, WARNING, ERP, facts=OF_DAY),
-    Check(
-        "suspected_duplicate",
-        c.same_count > 0,
-        WARNING,
-        EMPLOYEE,
-        facts=("party_kind", "same_lines", "same_count"),
-    ),
-    Check(
-        "suspected_second_export",
-        c.sent_batch.is_not_null() & (~c.sent_in_file | c.is_cleared),
-        WARNING,
-        facts=OF_TWIN,
-    ),
-    Check(
-        "unusual_amount",
-        c.usual_of.is_not_null(),
-        WARNING,
-        EMPLOYEE,
-        facts=("usual_of", "usual_amount", "usual_entries", "currency"),
-    ),
-    Check(
-        "no_tax_code",
-        _is_empty(c.tax_code.str.strip_chars()) & c.wanted_tax_code.is_not_null(),
-        WARNING,
-        facts=("wanted_tax_code",),
-    ),
+    Check("suspected_duplicate", c.same_count > 0, WARNING, EMPLOYEE, facts=OF_SAME),
+    Check("suspected_second_export", _IS_SENT_TWIN, WARNING, facts=OF_TWIN),
+    Check("unusual_amount", c.usual_of.is_not_null(), WARNING, EMPLOYEE, facts=OF_USUAL),
+    Check("no_tax_code", _LACKS_TAX_CODE, WARNING, facts=("wanted_tax_code",)),
     Check("no_employee", _is_empty(c.employee_id), WARNING),
-    Check(
-        "reversal",
-        c.opposite_count > 0,
-        INFO,
-        PREPARER,
-        facts=("party_kind", "opposite_lines", "opposite_count"),
-    ),
-    Check(
-        "foreign_currency",
-        (c.currency != c.own_currency) & c.units.is_not_null(),
-        INFO,
-        ERP,
-        facts=("currency", "own_currency"),
-    ),
+    Check("reversal", c.opposite_count > 0, INFO, PREPARER, facts=OF_OPPOSITE),
+    Check("foreign_currency", _IS_FOREIGN, INFO, ERP, facts=OF_CURRENCY),
 )
 
 # The fate of an entry by the first error of its lines, in the order of the checks.

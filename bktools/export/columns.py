@@ -91,14 +91,7 @@ def columns_of(entries: pa.Table, frames: Mapping[str, pl.DataFrame], arguments:
     rows = rows.with_columns(
         **{name: pl.lit(value) for name, value in vars(arguments).items() if value is not None}
     )
-    rows = _with_elsewhere(rows, frames.get("elsewhere"))
-    if "maybe_booked" in frames:
-        rows = _with_maybe_booked(rows, frames["maybe_booked"]["id"])
-    rows = rows.with_columns(
-        is_cleared=c.id.is_in(frames["not_booked"]["id"].implode())
-        if "not_booked" in frames
-        else pl.lit(value=False)
-    )
+    rows = _with_known(rows, frames)
     if "currency" in rows.columns:
         rows = rows.join(CURRENCIES, on="currency", how="left", maintain_order="left")
     if "categories" in frames and "category_key" in rows.columns:
@@ -151,32 +144,24 @@ def _with_party(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _with_elsewhere(rows: pl.DataFrame, recorded: pl.DataFrame | None) -> pl.DataFrame:
-    """Add how an export outside of the journal is known: by the file of the entry, or by a person's word."""
-    known_by = [pl.lit(None, pl.String)]
-    if "export_status" in rows.columns:
-        known_by.append(pl.when(c.export_status.is_in(EXPORTED_ELSEWHERE)).then(c.export_status))
-    if recorded is None:
-        return rows.with_columns(elsewhere=pl.coalesce(known_by))
-    known_by.append(pl.when(c.id.is_in(recorded["id"].implode())).then(pl.lit(RECORDED)))
-    rows = rows.with_columns(elsewhere=pl.coalesce(known_by))
-    if "voucher" not in recorded.columns:
-        return rows
-    # What an earlier ledger held is shown as it was then.
-    rows = joined(rows, recorded.drop_nulls("voucher"), "id")
-    return rows.with_columns(
-        elsewhere=pl.when(c.voucher.is_null()).then(c.elsewhere),
-        in_books=pl.when(c.voucher.is_not_null()).then(pl.lit(Held.ALREADY_BOOKED.value)),
+def _with_known(rows: pl.DataFrame, frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Add what is known of an export outside of the journal: by the file of the entry, or by the journal.
+
+    What an earlier ledger held is shown as it was then. What one left open stays so, unless a person has
+    cleared it: with fewer entries, another verdict knows less.
+    """
+    ids = {name: frames[name]["id"].implode() for name in ("elsewhere", "maybe_booked", "not_booked")}
+    status = c.export_status if "export_status" in rows.columns else pl.lit(None, pl.String)
+    by_file = pl.when(status.is_in(EXPORTED_ELSEWHERE)).then(status)
+    recorded = pl.when(c.id.is_in(ids["elsewhere"])).then(pl.lit(RECORDED))
+    booked = pl.when(c.voucher.is_not_null()).then(pl.lit(Held.ALREADY_BOOKED.value))
+    may_be = pl.when(c.id.is_in(ids["maybe_booked"])).then(pl.lit(Held.MAYBE_BOOKED.value))
+    return joined(rows, frames["elsewhere"], "id").with_columns(
+        elsewhere=pl.when(c.voucher.is_null()).then(pl.coalesce(by_file, recorded)),
+        in_books=pl.coalesce(booked, may_be),
         voucher=pl.when(c.voucher != "").then(c.voucher),
+        is_cleared=c.id.is_in(ids["not_booked"]),
     )
-
-
-def _with_maybe_booked(rows: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
-    """Hold back what an earlier ledger left open: with fewer entries, another verdict knows less."""
-    may_be = pl.when(c.id.is_in(ids.implode())).then(pl.lit(Held.MAYBE_BOOKED.value))
-    if "in_books" in rows.columns:
-        return rows.with_columns(in_books=pl.coalesce(c.in_books, may_be))
-    return rows.with_columns(in_books=may_be, voucher=pl.lit(None, pl.String))
 
 
 def _with_categories(rows: pl.DataFrame, categories: pl.DataFrame) -> pl.DataFrame:

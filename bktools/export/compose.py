@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, SupportsIndex
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -139,15 +138,11 @@ def compose_export_jobs(
     arguments = arguments_of(company=company, month=month, currency=currency)
     beside = {"categories": categories, "accounts": accounts, "employees": employees, "history": history}
     frames = {name: typed(frame, name) for name, frame in beside.items() if frame is not None}
-    by_hand = {
-        "elsewhere": rules.unique_uuids("exported_elsewhere", exported_elsewhere),
-        "maybe_booked": rules.unique_uuids("maybe_booked", maybe_booked),
-        "not_booked": rules.unique_uuids("not_booked", not_booked),
-    }
-    frames |= {name: pa.table({"id": pa.array([*ids], TEXT)}) for name, ids in by_hand.items() if ids}
-    if "elsewhere" in frames and isinstance(exported_elsewhere, Mapping):
-        vouchers = pa.array([*exported_elsewhere.values()], TEXT)
-        frames["elsewhere"] = frames["elsewhere"].append_column("voucher", vouchers)
+    by_hand = {"elsewhere": exported_elsewhere, "maybe_booked": maybe_booked, "not_booked": not_booked}
+    for name, known in by_hand.items():
+        ids = rules.unique_uuids("exported_elsewhere" if name == "elsewhere" else name, known)
+        vouchers = [*known.values()] if isinstance(known, Mapping) else [None] * len(ids)
+        frames[name] = pa.table({"id": pa.array(ids, TEXT), "voucher": pa.array(vouchers, TEXT)})
     checker = Checker(frames, arguments)
     if is_spark(entries):
         _refuse_beside_spark(selection=selection, ledger=ledger)
@@ -218,18 +213,10 @@ def _composed(
 
 def _batch_ids(ready: pa.Table, size: int, options: ExportOptions) -> pa.Array:
     """Return the batch ID of each ready row. Rows are in the order of sending, lines of an entry together."""
-    ids = ready.column("id")
-    begins = np.flatnonzero(np.concatenate([[True][: len(ids)], pc.not_equal(ids[1:], ids[:-1]).to_numpy()]))
-    entries = ready.select(["id", "company_id"])
-    if len(begins) < len(ready):
-        entries = entries.take(begins)
-    ids, names, counts = entries.column("id"), [], []
-    begin = 0
-    for company in entries.column("company_id").value_counts().to_pylist():
-        end = begin + company["counts"]
-        for first in range(begin, end, size):
-            counts.append(min(size, end - first))
-            names.append(batch_digest(company["values"], ids.slice(first, counts[-1]).to_pylist(), options))
-        begin = end
-    lines = np.diff(begins, append=len(ready))
-    return pa.array(names, TEXT).take(pa.array(np.repeat(np.repeat(np.arange(len(names)), counts), lines)))
+    rows = pl.DataFrame(ready.select(["company_id", "id"]))
+    rows = rows.with_columns(number=pl.col("id").rle_id().over("company_id") // size)
+    keys = ["company_id", "number"]
+    batches = rows.group_by(keys, maintain_order=True).agg(pl.col("id").unique(maintain_order=True))
+    names = [batch_digest(company, ids, options) for company, _, ids in batches.iter_rows()]
+    named = batches.select(keys).with_columns(batch_id=pl.Series(names, dtype=pl.String))
+    return rows.join(named, on=keys, how="left", maintain_order="left")["batch_id"].to_arrow().cast(TEXT)

@@ -21,6 +21,7 @@ from bktools.export.checks import CHECKS, HELD_TOGETHER
 from bktools.export.columns import Arguments, columns_of, further_columns
 from bktools.export.repeats import split_entries
 from bktools.findings.check import applicable, find, with_first_errors
+from bktools.frames.columns import days_of
 from bktools.frames.incoming import source_of
 from bktools.frames.names import FIRST, IDENTIFIERS
 from bktools.frames.schema import TEXT, Month
@@ -152,8 +153,8 @@ class Checked:
         currency : str, optional
             The company's currency: that of a ledger which names none.
         """
-        ready = self.rows.filter(c.reason.is_null())["row"]
-        if self.rows.filter(c.reason.is_null())["company_id"].n_unique() > 1:
+        ready, companies = self.rows.filter(c.reason.is_null()).select("row", "company_id")
+        if companies.n_unique() > 1:
             raise ArgumentError("ledger", Sentence("rule.ledger_of_one_company"))
         own = named(entries.take(ready.to_arrow()))
         books = holdings(own, ledger, exported=sent, currency=currency)
@@ -161,10 +162,11 @@ class Checked:
         rows = self.rows.drop("reason", "facts", "is_held_together").join(
             held, on="row", how="left", maintain_order="left", suffix=" asked"
         )
-        known = [name for name in ("in_books", "voucher") if name in self.rows.columns]
+        known = ("in_books", "voucher")
         rows = rows.with_columns(pl.coalesce(name, f"{name} asked").alias(name) for name in known)
         about = {name: source_of(ledger).get(name) for name in ("source", "sha256", "exported_at")}
-        about |= _reach(books) if books.is_style_known else {}
+        about["company_id"] = companies.first()
+        about["lacks"] = _lacking(books, own, about["exported_at"])
         return replace(_checked(rows, self.frames), books=about), books.unchecked
 
     def find(
@@ -203,16 +205,19 @@ class Checked:
         return pa.table(codes | dict(zip(about.column_names, about.columns, strict=True)))
 
 
-def _reach(books: Holdings) -> dict[str, Any]:
-    """Return the days that a ledger shows, the exported batches in it, and until when it may book others."""
-    days = dict(zip(("first", "last"), (day.isoformat() for day in books.days), strict=False))
-    return {
-        "first": None,
-        "last": None,
-        **days,
-        "batches": [*books.batches],
-        "due": {entry: day.isoformat() for entry, day in books.missing.items()},
-    }
+def _lacking(books: Holdings, entries: pa.Table, exported_at: str | None) -> list[str]:
+    """Return the entries that a ledger shows not to be booked, whoever may have sent them.
+
+    It shows that of entries dated in its days, until its last day or that of its export, if it holds a whole
+    batch that was accepted: then it is known where this company's accounting system books.
+    """
+    if not (books.batches and books.days and exported_at):
+        return []
+    first, last = books.days
+    until = min(last, dt.date.fromisoformat(exported_at))
+    days = zip(entries["id"].to_pylist(), days_of(entries).to_pylist(), strict=True)
+    outside = {entry for entry, day in days if day is None or not first <= day <= last}
+    return [entry for entry, due in books.missing.items() if due <= until and entry not in outside]
 
 
 def in_order_of_sending(rows: pl.DataFrame) -> pl.DataFrame:

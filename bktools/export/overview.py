@@ -18,18 +18,11 @@ from bktools.export.rendered import sentences_by_check
 from bktools.findings.check import ERROR, SEVERITIES
 from bktools.frames.columns import with_column
 from bktools.frames.findings import lines_of
-from bktools.frames.names import in_reading_order
-from bktools.frames.schema import to_pandas
 from bktools.frames.sums import Sum, money_of, number_of_entries, sums_of, with_one_reason
 from bktools.wording import words
 
 # The columns of a summary of the findings.
 SUMMARY = ("severity", "check", "entries", "value", "message", "to_do", "who")
-# The first columns of entries that are not ready, as many as a notebook's page shows without a cut.
-HELD_SHOWN = (
-    *("date", "supplier", "amount", "currency", "reason"),
-    *("description", "category_name", "account_code"),
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,38 +55,30 @@ class Overview:
 
     @property
     def html(self) -> str:
-        """The plan as HTML: its sums, reasons, first entries that are not ready, and first batches."""
-        rows: list[Any] = list(self.needs_action.itertuples())
-        reasons = pd.DataFrame(
-            {
-                "reason": [f"{views.MARKS[row.severity]} {words().name('entry', row.check)}" for row in rows],
+        """The plan as HTML: its sums, why other entries are not ready, and the next steps."""
+        texts, rows = words(), list[Any](self.needs_action.itertuples())
+        reasons = [
+            (
+                f"{views.MARKS[row.severity]} {texts.name('entry', row.check)}",
                 # A currency stays beside its amount.
-                "value": [row.value.replace(" ", "\u00a0").replace(",\u00a0", ", ") for row in rows],
-                "entries": [row.entries for row in rows],
-                "message": [_fact_and_step(row) for row in rows],
-                "who": [row.who for row in rows],
-            }
-        )
-        columns = [name for name in HELD_SHOWN if name in self.held.column_names]
-        held = to_pandas(self.held.select(columns).slice(0, views.SHOWN_ROWS))
-        if "amount" in columns:
-            currencies = held.get("currency", pd.Series(None, held.index))
-            held = held.assign(amount=[*map(words().amount, held["amount"], currencies)])
-        batches = to_pandas(self.batches.select(in_reading_order(self.batches.column_names)))
+                row.value.replace(" ", "\u00a0").replace(",\u00a0", ", "),
+                row.entries,
+                _fact_and_step(row),
+                row.who,
+            )
+            for row in rows
+        ]
         amounts = amounts_of_ready(self.rows)
-        ready = [(currency, words().amount(amount, currency)) for currency, amount in amounts.items()]
+        ready = [(currency, texts.amount(amount, currency)) for currency, amount in amounts.items()]
         not_checked = [[line] for line in self._not_checked()]
-        return "".join(
-            [
-                views.heading(f"Export plan: {self._headline()}"),
-                views.table(["currency", "ready"], ready, total=len(ready), looks=["", views.TO_THE_RIGHT]),
-                _html(reasons, ".findings"),
-                _html(held, ".not_ready", len(self.held)),
-                _html(batches, ".batches"),
-                views.table([""], not_checked, total=len(not_checked)),
-                views.next_steps(self.next_steps),
-            ]
-        )
+        parts = [
+            views.heading(f"Export plan: {self._headline()}"),
+            views.table(["currency", "ready"], ready, total=len(ready), looks=["", views.TO_THE_RIGHT]),
+            views.table(["reason", "value", "entries", "message", "who"], reasons, total=len(reasons)),
+            views.table([""], not_checked, total=len(not_checked)),
+            views.next_steps(self.next_steps),
+        ]
+        return "".join(parts)
 
     @property
     def next_steps(self) -> list[str]:
@@ -153,15 +138,3 @@ def amounts_of_ready(rows: pa.Table) -> dict[str, Decimal]:
 def _fact_and_step(row: Any) -> str:
     """Return the fact and the next step of a row of `needs_action`."""
     return words()("sentence.fact_and_step", fact=row.message, step=row.to_do)
-
-
-def _html(frame: pd.DataFrame, where: str, count: int | None = None) -> str:
-    """Return the first rows of a frame of `count` rows as HTML: times as days, missing values empty."""
-    rows = frame.head(views.SHOWN_ROWS).astype("object").itertuples(index=False)
-    cells = [["" if pd.isna(value) else value for value in row] for row in rows]
-    cells = [[value.date() if isinstance(value, pd.Timestamp) else value for value in row] for row in cells]
-    looks = [
-        {"amount": views.TO_THE_RIGHT, "reason": views.ON_ONE_LINE}.get(name, "") for name in frame.columns
-    ]
-    total = len(frame) if count is None else count
-    return views.table(list(frame.columns), cells, total=total, where=where, looks=looks)

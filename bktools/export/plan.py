@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from bktools.consoles import INDENT, readable
+from bktools.consoles import INDENT
 from bktools.contract import export_jobs
 from bktools.errors import PlanError
 from bktools.export.overview import Overview, amounts_of_ready
@@ -26,6 +26,7 @@ from bktools.frames.columns import days_of, split_lines
 from bktools.frames.results import Result
 from bktools.frames.schema import COUNT, DATE, ENTRY_DATA, TEXT, to_pandas
 from bktools.frames.sums import summed
+from bktools.visible import printable
 from bktools.wording import Sentence, words
 
 BATCHES = pa.schema(
@@ -71,8 +72,8 @@ class ExportPlan(Result):
         Identity of the journal whose history it was composed with, which alone accepts it. "" without a
         history.
     books : dict
-        Of the ledger that was asked before: source, sha256, exported_at, and where it shows how it books
-        first and last (days), and batches, those that it holds as a whole. Empty where none was asked.
+        Of the ledger that was asked before: source, sha256, exported_at, company_id, and lacks, the IDs of
+        entries that it shows not to be booked. Empty where none was asked.
     findings : DataFrame
         One row per finding of an entry, most severe first: check, severity (error: it is not ready; warning:
         look at it before the plan is submitted; info), about, message, to_do, who, names and money,
@@ -267,11 +268,11 @@ class ExportPlan(Result):
 
     def overview(self) -> str:
         """Return what the plan holds and lacks, as `print` shows it, without the next steps."""
-        return readable("\n".join(self._overview.lines))
+        return printable("\n".join(self._overview.lines))
 
     def __repr__(self) -> str:
         steps = [INDENT + words()("command.next", step=step) for step in self._overview.next_steps]
-        return readable("\n".join([*self._overview.lines, *steps]))
+        return printable("\n".join([*self._overview.lines, *steps]))
 
     def _repr_html_(self) -> str:
         return self._overview.html

@@ -1,20 +1,19 @@
 """Saves a plan as a file, so that one person can prepare it and another one approve and submit it.
 
-The file is a zip archive of `plan.json` (options, skipped checks, author, service, digest) and the frames as
-Parquet. Batches and totals are not saved, but computed again from the entries.
+The file is a zip archive of `plan.json` (options, skipped checks, author, service) and the frames as Parquet.
+Batches and totals are not saved, but computed again from the entries. The plan's ID is a digest of these.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 import io
 import json
 import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -70,7 +69,6 @@ def write_plan(plan: ExportPlan, path: Path, *, made_for: str, made_by: str) -> 
         "made_at": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         "options": asdict(plan.options),
     }
-    head |= {"digest": _digest(head, members)}
     members[HEAD] = json.dumps(head, indent=2, ensure_ascii=False, default=str).encode()
     with disk.new_file(path):
         return disk.write_whole(path, lambda file: _archive(file, members))
@@ -83,11 +81,10 @@ def _archive(file: IO[bytes], members: Mapping[str, bytes]) -> None:
 
 
 def read_plan(path: Path) -> PlanFile:
-    """Read and verify a plan file; one that is damaged or was changed is a `PlanError`."""
+    """Read a plan file; one that is damaged, or whose entries were changed, is a `PlanError`."""
     try:
         members = _members(path)
         head = json.loads(members.pop(HEAD))
-        _refuse_changed(head, members, path)
         rows, held, findings = (parquet_table(members[name], kind="plan", nested=True)[0] for name in FRAMES)
         plan = ExportPlan(
             rows=rows,
@@ -101,6 +98,7 @@ def read_plan(path: Path) -> PlanFile:
             _find=None,
         )
         vars(plan)["finding_facts"] = findings
+        plan.verify()
         return PlanFile(plan, head["made_for"], head["made_by"], head["made_at"])
     except FileNotFoundError:
         raise PlanError(Sentence("plan.not_found", path=path)) from None
@@ -118,19 +116,6 @@ def _members(path: Path) -> dict[str, bytes]:
         if sum(member.file_size for member in archive.infolist()) > UNPACKED:
             raise ValueError("it is too large")
         return {name: archive.read(name) for name in (HEAD, *FRAMES)}
-
-
-def _refuse_changed(head: dict[str, Any], members: Mapping[str, bytes], path: Path) -> None:
-    if head.pop("digest") != _digest(head, members):
-        raise PlanError(Sentence("plan.file_changed", path=path))
-
-
-def _digest(head: Mapping[str, Any], members: Mapping[str, bytes]) -> str:
-    """Return the digest of the head, without the field `digest`, and of the tables."""
-    digest = hashlib.sha256(json.dumps(head, sort_keys=True, default=str).encode())
-    for name in FRAMES:
-        digest.update(members[name])
-    return digest.hexdigest()
 
 
 def _parquet(table: pa.Table) -> bytes:

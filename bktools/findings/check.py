@@ -49,7 +49,7 @@ class Check:
     ends : bool
         Whether the checks below it say nothing about such a row.
     fate : str
-        What becomes of an entry whose first error it is, one of FATES.
+        What becomes of an entry whose first error it is, one of FATES. A fate other than HELD ends, too.
     """
 
     code: str
@@ -126,7 +126,7 @@ def find(
             continue
         fails = flags[f"{number}"].to_numpy()
         places = pl.Series(np.flatnonzero(fails & ~hidden), dtype=pl.UInt32)
-        if check.ends:
+        if check.ends or check.fate != HELD:
             hidden |= fails
         parts.append(
             rows.select(

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import IO, Literal, NamedTuple, overload
+from typing import IO, Literal, NamedTuple
 
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bktools import disk
 from bktools.currencies import MINOR_UNITS, USUAL
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.columns import dated, wall_times
+from bktools.frames.columns import dated
 from bktools.frames.incoming import arrow_of
 from bktools.frames.money import currency_column
-from bktools.frames.schema import BYTES, TEXT, TEXTS
+from bktools.frames.schema import DATE
 from bktools.wording import Sentence
+
+c = pl.col
 
 # A spreadsheet reads a cell that begins with one of these signs as a formula, or hides the sign. The
 # full-width signs come from East Asian keyboards. Text that begins with apostrophes and a sign gets one more,
@@ -45,15 +46,6 @@ CHANGED = (
 # A code that a spreadsheet reads as a number, and shows as it stands.
 NUMBER = r"^\s*\d+\s*$"
 
-# Types that Arrow writes as the file needs them.
-WRITTEN_PLAINLY = (
-    pa.types.is_boolean,
-    pa.types.is_integer,
-    pa.types.is_null,
-    pa.types.is_date,
-    pa.types.is_time,
-)
-
 
 class Profile(NamedTuple):
     """The format of a CSV file; one for a spreadsheet has a BOM, CRLF, and text that is no formula there."""
@@ -73,29 +65,16 @@ PROFILES = {
 }
 
 
-@overload
-def to_csv(frame: pd.DataFrame, path: str | PathLike[str], profile: str = "excel") -> Path: ...
-
-
-@overload
-def to_csv(frame: pd.DataFrame, path: IO[bytes], profile: str = "excel") -> None: ...
-
-
-def to_csv(
-    frame: pd.DataFrame,
-    path: str | PathLike[str] | IO[bytes],
-    profile: str = "excel",
-) -> Path | None:
+def to_csv(frame: pd.DataFrame, path: str | PathLike[str], profile: str = "excel") -> Path:
     """Write a frame as CSV. The file is written completely or not at all.
 
     Parameters
     ----------
     frame : DataFrame
         Any frame. It is not changed; its index is not written.
-    path : path, file or buffer
+    path : path
         File to write. Only you can read a new file; an existing one is replaced and keeps its permissions,
-        also through a link. A file or a buffer that is open for bytes gets the content at its position, and
-        stays open.
+        also through a link.
     profile : str
         "excel": UTF-8 with BOM, comma, CRLF. "excel-eu": semicolon and decimal comma. In both, text and
         headings that a spreadsheet would read as a formula get an apostrophe in front; codes such as 0400 are
@@ -104,13 +83,13 @@ def to_csv(
 
     Returns
     -------
-    Path or None
-        The file; None for an open file or a buffer.
+    Path
+        The file.
 
     Raises
     ------
     ArgumentError
-        When the profile is unknown, or the target is neither a path nor a file.
+        When the profile is unknown.
     InputError
         When a column cannot be written as text (mixed types, lists, durations), or two columns have one name.
     StorageError
@@ -119,8 +98,9 @@ def to_csv(
     Notes
     -----
     Amounts have the decimals of the currency beside them, none for JPY, and an amount with more keeps them.
-    Timestamps as ISO 8601 in UTC, null as an empty cell, flags as true and false. Times without a time zone
-    are written as dates when every time of the column is midnight, otherwise without a zone.
+    Timestamps as ISO 8601 in UTC, each with the decimals that it has, null as an empty cell, flags as true
+    and false. Times without a time zone are written as dates when every time of the column is midnight,
+    otherwise without a zone.
 
     Examples
     --------
@@ -130,13 +110,16 @@ def to_csv(
     ...     pd.read_csv(path)["code"].to_list()
     ['="0400"', "'=1+1"]
     """
+    return disk.write_whole(Path(path), csv_of(frame, profile))
+
+
+def csv_of(frame: pd.DataFrame, profile: str) -> Callable[[IO[bytes]], None]:
+    """Return the function that writes a frame as `to_csv` does, to a file that is open for bytes."""
     form = profile_named(profile)
-    table = arrow_of(frame)
-    names = table.column_names
-    columns = {name: as_text(column, form, name) for name, column in zip(names, table.columns, strict=True)}
-    columns |= in_minor_units(table, columns, form.decimal)
-    headings = as_text(pa.chunked_array([pa.array(names, TEXT)]), form, "").to_pylist()
-    rows = pl.DataFrame(pa.table([*columns.values()], headings)).with_columns(pl.all().replace("", None))
+    rows = as_texts(arrow_of(frame), form).with_columns(pl.all().replace("", None))
+    if form.for_spreadsheet:
+        headings = pl.DataFrame({"heading": rows.columns}, schema={"heading": pl.String})
+        rows.columns = headings.select(_guarded(c.heading)).to_series().to_list()
 
     # An empty cell alone in its line would be no row.
     quoted: Literal["always", "necessary"] = (
@@ -157,17 +140,7 @@ def to_csv(
             )
             file.write(part.getbuffer())
 
-    return written(path, write)
-
-
-def written(target: str | PathLike[str] | IO[bytes], write: Callable[[IO[bytes]], object]) -> Path | None:
-    """Write a content to a path, or to a file or a buffer that is open for bytes; return the path."""
-    if isinstance(target, str | PathLike):
-        return disk.write_whole(Path(target), write)
-    if hasattr(target, "encoding") or not hasattr(target, "write"):
-        raise ArgumentError("path", Sentence("rule.target"), target)
-    write(target)
-    return None
+    return write
 
 
 def profile_named(name: str) -> Profile:
@@ -177,72 +150,58 @@ def profile_named(name: str) -> Profile:
     return PROFILES[name]
 
 
-def as_text(column: pa.ChunkedArray, form: Profile, name: str) -> pa.ChunkedArray:
-    """Return a column as the text of its cells in a file of this format."""
-    column = dated(column)
+def as_texts(table: pa.Table, form: Profile) -> pl.DataFrame:
+    """Return a table whose cells are the texts of a file of this format."""
+    kinds = {field.name: field.type for field in table.schema}
+    for name, kind in kinds.items():
+        if pa.types.is_nested(kind) or pa.types.is_duration(kind) or isinstance(kind, pa.BaseExtensionType):
+            raise InputError(Sentence("error.not_written_as_text", column=name, kind=str(kind)))
+    rows = pl.DataFrame(pa.table([_of_polars(dated(column)) for column in table.columns], table.column_names))
+    texts = [_as_text(name, kind, rows, form) for name, kind in rows.schema.items()]
+    try:
+        return rows.select(texts)
+    except pl.exceptions.PolarsError:
+        binary = next(name for name, kind in rows.schema.items() if kind == pl.Binary)
+        raise InputError(Sentence("error.bytes_not_utf8", column=binary)) from None
+
+
+def _of_polars(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return days as Polars has them, and times with a zone in UTC: it knows no zone such as +02:00."""
     kind = column.type
-    if pa.types.is_timestamp(kind):
-        return _times(column)
-    if pa.types.is_decimal(kind) or pa.types.is_floating(kind):
-        text = _plain(column) if pa.types.is_decimal(kind) else column.cast(pa.string())
-        return text if form.decimal == "." else pc.replace_substring(text, ".", form.decimal)
-    if kind in (*TEXTS, *BYTES) or pa.types.is_fixed_size_binary(kind):
-        try:
-            text = column.cast(TEXT)
-        except pa.ArrowInvalid:
-            raise InputError(Sentence("error.bytes_not_utf8", column=name)) from None
-        return _guarded(text) if form.for_spreadsheet else text
-    if pa.types.is_dictionary(kind):
-        return as_text(column.cast(kind.value_type), form, name)
-    if any(is_kind(kind) for is_kind in WRITTEN_PLAINLY):
-        return column.cast(TEXT)
-    raise InputError(Sentence("error.not_written_as_text", column=name, kind=str(kind)))
+    if pa.types.is_date(kind):
+        return column.cast(DATE)
+    is_zoned = pa.types.is_timestamp(kind) and kind.tz is not None
+    return column.cast(pa.timestamp(kind.unit, "UTC")) if is_zoned else column
 
 
-def _times(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return times as ISO 8601, in UTC where they have a zone, with the decimals of the most precise one."""
-    zone = column.type.tz and "UTC"
-    times = column.cast(pa.timestamp(column.type.unit, zone))
-    for unit in ("s", "ms", "us", "ns"):
-        shorter = times.cast(pa.timestamp(unit, zone), safe=False)
-        if pc.all(pc.equal(shorter.cast(times.type), times)).as_py() is not False:
-            break
-    # Not with `strftime`, which needs a database of zones even for times without one; Windows has none.
-    text = pc.replace_substring(wall_times(shorter).cast(pa.string()), " ", "T", max_replacements=1)
-    return pc.binary_join_element_wise(text, "Z", "") if zone else text
+def _as_text(name: str, kind: pl.DataType, rows: pl.DataFrame, form: Profile) -> pl.Expr:
+    column = pl.col(name)
+    text = column.cast(pl.String)
+    if isinstance(kind, pl.Datetime):
+        return column.dt.to_string(f"%Y-%m-%dT%H:%M:%S%.f{'Z' if kind.time_zone else ''}")
+    if kind == pl.Time:
+        return column.dt.to_string("%H:%M:%S%.f")
+    if kind.is_decimal() or kind.is_float():
+        text = text.str.replace(".", form.decimal, literal=True)
+        currency = currency_column(name, rows.columns) if kind.is_decimal() else None
+        return text if currency is None else _in_minor_units(text, pl.col(currency), form.decimal)
+    if form.for_spreadsheet and not (kind.is_numeric() or kind.is_temporal() or kind == pl.Boolean):
+        return _guarded(text)
+    return text
 
 
-def _plain(column: pa.ChunkedArray) -> pa.Array:
-    """Return decimals as text; Arrow would write 0.00000001 as 1E-8."""
-    return pc.cast(pl.Series(pl.from_arrow(column)).cast(pl.String).to_arrow(), TEXT)
+def _in_minor_units(amount: pl.Expr, currency: pl.Expr, decimal: str) -> pl.Expr:
+    """Return amounts without zeros beyond the decimals of their currency, such as 3590 of JPY."""
+    units = currency.cast(pl.String).replace_strict(MINOR_UNITS, default=USUAL, return_dtype=pl.Int64)
+    for places in {USUAL, *MINOR_UNITS.values()}:
+        kept = rf"(\{decimal}\d{{{places}}})0+$" if places else rf"()\{decimal}0+$"
+        amount = pl.when(units == places).then(amount.str.replace(kept, "${1}")).otherwise(amount)
+    return amount
 
 
-def in_minor_units(
-    table: pa.Table, columns: Mapping[str, pa.ChunkedArray], decimal: str
-) -> dict[str, pa.ChunkedArray]:
-    """Return columns of money without zeros beyond the decimals of their currency, such as 3590 of JPY."""
-    money = {}
-    for name in (field.name for field in table.schema if pa.types.is_decimal(field.type)):
-        currency = currency_column(name, columns)
-        if currency is None or pa.types.is_null(table.schema.field(currency).type):
-            continue
-        text = columns[name]
-        for code in pc.unique(table.column(currency)).to_pylist():
-            units = MINOR_UNITS.get(str(code), USUAL)
-            zeros, kept = (rf"(\{decimal}\d{{{units}}})0+$", r"\1") if units else (rf"\{decimal}0+$", "")
-            shorter = pc.replace_substring_regex(text, zeros, kept)
-            text = pc.if_else(pc.fill_null(pc.equal(table.column(currency), code), False), shorter, text)
-        money[name] = text
-    return money
-
-
-def _guarded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    apostrophe, equals, quote, nothing = (pa.scalar(text, TEXT) for text in ("'", '="', '"', ""))
-    led = pc.binary_join_element_wise(apostrophe, column, nothing)
-    unchanged = pc.binary_join_element_wise(equals, column, quote, nothing)
-    guarded = pc.if_else(pc.match_substring_regex(column, FORMULA), led, column)
-    is_changed = pc.match_substring_regex(column, CHANGED)
-    if pc.any(is_changed).as_py():
-        # All codes of a column are written in one way.
-        is_changed = pc.or_(is_changed, pc.match_substring_regex(column, NUMBER))
-    return pc.if_else(is_changed, unchanged, guarded)
+def _guarded(text: pl.Expr) -> pl.Expr:
+    is_changed = text.str.contains(CHANGED)
+    # All codes of a column are written in one way.
+    is_code = is_changed | (is_changed.any() & text.str.contains(NUMBER))
+    led = pl.when(text.str.contains(FORMULA)).then(pl.format("'{}", text)).otherwise(text)
+    return pl.when(is_code).then(pl.format('="{}"', text)).otherwise(led).alias(text.meta.output_name())

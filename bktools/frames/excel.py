@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any, overload
+from typing import IO, Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools import disk
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import are_days
-from bktools.frames.delimited import written
 from bktools.frames.incoming import arrow_of
-from bktools.frames.money import currency_column, in_units
-from bktools.progress import Bar
-from bktools.progress import progress as progress_bar
 from bktools.wording import Sentence, words
 
 # Limits of a workbook.
@@ -37,27 +34,7 @@ NARROWEST, WIDEST = 8, 60
 WIDTH_SAMPLE = 500
 
 
-@overload
-def to_excel(
-    tables: pd.DataFrame | Mapping[str, pd.DataFrame],
-    path: str | PathLike[str],
-    *,
-    progress: bool | None = None,
-) -> Path: ...
-
-
-@overload
-def to_excel(
-    tables: pd.DataFrame | Mapping[str, pd.DataFrame], path: IO[bytes], *, progress: bool | None = None
-) -> None: ...
-
-
-def to_excel(
-    tables: pd.DataFrame | Mapping[str, pd.DataFrame],
-    path: str | PathLike[str] | IO[bytes],
-    *,
-    progress: bool | None = None,
-) -> Path | None:
+def to_excel(tables: pd.DataFrame | Mapping[str, pd.DataFrame], path: str | PathLike[str]) -> Path:
     """Write frames as an Excel workbook, one sheet each; the file is written whole or not at all.
 
     Parameters
@@ -65,17 +42,14 @@ def to_excel(
     tables : DataFrame or mapping of str to DataFrame
         One frame, or frames by the name of their sheet (31 characters at most); they are not changed, their
         indexes are not written.
-    path : path, file or buffer
+    path : path
         File to write, ending in .xlsx. A new file is readable by you alone; an existing one is replaced and
-        keeps its permissions. A file or a buffer that is open for bytes gets the workbook, and stays open.
-    progress : bool, optional
-        Whether to show a progress bar; by default in a terminal or notebook.
+        keeps its permissions.
 
     Returns
     -------
-    Path or None
-        The file; None for an open file or a buffer. Each sheet has frozen headings and a filter on each
-        column.
+    Path
+        The file. Each sheet has frozen headings and a filter on each column.
 
     Raises
     ------
@@ -102,8 +76,13 @@ def to_excel(
     ...     pd.read_excel(path, dtype="str", engine="calamine")["code"].to_list()
     ['0400', '=1+1']
     """
-    if isinstance(path, str | PathLike) and Path(path).suffix.lower() != ".xlsx":
+    if Path(path).suffix.lower() != ".xlsx":
         raise ArgumentError("path", Sentence("rule.xlsx"), str(path))
+    return disk.write_whole(Path(path), excel_of(tables))
+
+
+def excel_of(tables: pd.DataFrame | Mapping[str, pd.DataFrame]) -> Callable[[IO[bytes]], None]:
+    """Return the function that writes frames as `to_excel` does, to a file that is open for bytes."""
     named = {"table": tables} if isinstance(tables, pd.DataFrame) else dict(tables)
     arrow = {name: arrow_of(frame, f"the table {name!r}") for name, frame in named.items()}
     if not arrow:
@@ -115,20 +94,16 @@ def to_excel(
     def write(file: IO[bytes]) -> None:
         import xlsxwriter
 
-        cells = sum(table.num_rows * table.num_columns for table in arrow.values())
-        with (
-            xlsxwriter.Workbook(file, {"in_memory": True}) as book,
-            progress_bar("write workbook", total=cells, unit="cell", shown=progress) as bar,
-        ):
+        with xlsxwriter.Workbook(file, {"in_memory": True}) as book:
             book.set_properties({"title": "bktools", "created": dt.datetime.now(dt.UTC)})
             try:
                 sheets = [book.add_worksheet(name) for name in arrow]
             except xlsxwriter.exceptions.XlsxInputError as error:
                 raise ArgumentError("tables", Sentence("rule.sheet_names", why=str(error))) from None
             for sheet, table in zip(sheets, arrow.values(), strict=True):
-                _write_sheet(sheet, table, book, bar)
+                _write_sheet(sheet, table, book)
 
-    return written(path, write)
+    return write
 
 
 def too_large(table: pa.Table) -> str | None:
@@ -151,20 +126,17 @@ HEADING = {"bold": True, "bottom": 1, "valign": "top"}
 TEXT, DAY = "@", "yyyy-mm-dd"
 
 
-def _write_sheet(sheet: Any, table: pa.Table, book: Any, bar: Bar) -> None:
+def _write_sheet(sheet: Any, table: pa.Table, book: Any) -> None:
     heading, text = book.add_format(HEADING), book.add_format({"num_format": TEXT, "valign": "top"})
-    for place, name in enumerate(table.column_names):
-        column = table.column(place)
+    for place, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
         sheet.write_string(0, place, str(name), heading)
         form = _format_of(column)
         side = {"align": "left"} if form.startswith(DAY) else {}
         look = book.add_format({"num_format": form, "valign": "top"} | side)
         values = column.to_pylist()
-        looks = _looks_of_money(table, place, book) or [look] * len(values)
-        for row, (value, own) in enumerate(zip(values, looks, strict=True), start=1):
-            write_cell(sheet, row, place, value, own, text)
+        for row, value in enumerate(values, start=1):
+            write_cell(sheet, row, place, value, look, text)
         sheet.set_column(place, place, width_of(str(name), map(str, values[:WIDTH_SAMPLE])), look)
-        bar.update(len(column))
     sheet.freeze_panes(1, 0)
     if table.num_columns:
         sheet.autofilter(0, 0, table.num_rows, table.num_columns - 1)
@@ -177,28 +149,11 @@ def width_of(title: str, texts: Iterable[str], widest: int = WIDEST) -> int:
     return min(max(longest + 1, len(title) + 3, NARROWEST), widest)
 
 
-def _looks_of_money(table: pa.Table, place: int, book: Any) -> list[Any]:
-    """Return the format of each amount of a column, by its currency's decimals; nothing for other columns."""
-    column, currency = table.column(place), currency_column(table.column_names[place], table.column_names)
-    if not pa.types.is_decimal(column.type) or currency is None:
-        return []
-    shown = in_units(column, table.column(currency))
-    units = [0 if amount is None else max(-int(amount.as_tuple().exponent), 0) for amount in shown]
-    looks = {
-        scale: book.add_format({"num_format": _with_decimals(scale), "valign": "top"}) for scale in {*units}
-    }
-    return [looks[scale] for scale in units]
-
-
-def _with_decimals(scale: int) -> str:
-    return f"#,##0{'.' if scale > 0 else ''}{'0' * scale}"
-
-
 def _format_of(column: pa.ChunkedArray) -> str:
     """Return the number format of a column's values."""
     kind, types = column.type, pa.types
     if types.is_decimal(kind):
-        return _with_decimals(kind.scale)
+        return f"#,##0{'.' if kind.scale > 0 else ''}{'0' * kind.scale}"
     if types.is_integer(kind):
         return "0"
     if types.is_floating(kind) or types.is_boolean(kind):

@@ -134,17 +134,6 @@ def decimals(
     return pa.chunked_array([exact])
 
 
-def in_units(amounts: pa.ChunkedArray, currencies: pa.ChunkedArray | None) -> list[Decimal | None]:
-    """Return decimals as they are shown: with the decimals of their currency, or all of them if more."""
-    shown: list[Decimal | None] = []
-    for amount, places in zip(amounts.to_pylist(), units_of(currencies, len(amounts)).tolist(), strict=True):
-        if amount is not None:
-            in_currency = amount.quantize(Decimal(1).scaleb(-places), context=_WIDE)
-            amount = in_currency if in_currency == amount else _WIDE.normalize(amount)  # noqa: PLW2901 - the same amount
-        shown.append(amount)
-    return shown
-
-
 def with_decimals(table: pa.Table) -> pa.Table:
     """Return a table whose amounts are decimals; columns that are no money stay."""
     for place, field in enumerate(table.schema):

@@ -11,8 +11,9 @@ import pyarrow as pa
 from bktools.connection import service_or_default
 from bktools.contract.accounts import CompanyInFile
 from bktools.frames.schema import ACCOUNTS, KNOWN_STATES
+from bktools.journal.database import Connection, Row
 from bktools.journal.journal import Journal
-from bktools.journal.records import Connection, Facts, Row, dumped, inserting, loaded, now
+from bktools.journal.records import Facts, dumped, inserting, loaded, now
 from bktools.journal.sentences import sentence_of
 from bktools.journal.tables import frame_of, opened, table_of
 from bktools.journal.writable import WritableJournal

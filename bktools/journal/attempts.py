@@ -15,21 +15,20 @@ import json
 import logging
 import secrets
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any
 
 from bktools.errors import JournalBusyError, JournalError, StorageError
 from bktools.journal import sent_log
+from bktools.journal.database import Connection, Row
 from bktools.journal.journal import LATE_ANSWER, Journal
 from bktools.journal.memory import locked, remember
-from bktools.journal.records import Connection, Row, dumped, loaded, named, now
+from bktools.journal.records import now
 from bktools.journal.right_journal import require_company
 from bktools.journal.schema import OPEN_STATES
-from bktools.journal.sent_log import SentLine
-from bktools.journal.sentences import line_of, refusal, sentence_of
+from bktools.journal.sent_log import BatchOutcome, SentLine
+from bktools.journal.sentences import line_of, refusal
 from bktools.journal.writable import WritableJournal, change_batch
 
 log = logging.getLogger("bktools")
@@ -68,22 +67,6 @@ class Attempt:
     # The bytes that the journal has, and that are sent.
     body: bytes
     begun: Clock
-
-
-@dataclass(frozen=True)
-class BatchOutcome:
-    """The outcome of a batch: its new state with code and facts, the job, and the service's JSON of it."""
-
-    state: str
-    code: str
-    facts: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    job_id: str | None = None
-    job: str | None = None
-
-    @property
-    def message(self) -> str:
-        """The sentence about it."""
-        return sentence_of(self.code, self.facts)
 
 
 def record_intent(journal: WritableJournal, batch_id: str) -> Attempt:
@@ -194,42 +177,23 @@ def _apply(
         # A job answers for one batch, so this answer was replayed.
         facts = {"job_id": outcome.job_id, "batch_id": other["batch_id"]}
         outcome = BatchOutcome("UNKNOWN", "job_of_another_batch", facts, job=outcome.job)
-    is_newest = row["attempt"] == token
-    if is_newest and row["state"] in OPEN_STATES:
-        before = tuple(state for state in OPEN_STATES if state != outcome.state)
-        _set(journal, connection, batch_id, before, token, outcome)
-        return outcome
-    return _late(journal, connection, row, token, outcome)
+    if row["attempt"] != token:
+        return _late(journal, connection, row, token, outcome)
+    before = tuple(state for state in OPEN_STATES if state != outcome.state)
+    if row["state"] not in OPEN_STATES:
+        if not (outcome.has_job and _takes_entries_back(journal, connection, row, outcome)):
+            return _late(journal, connection, row, token, outcome)
+        before = ("PLANNED", "RELEASED")
+    jobs = {"job_id": outcome.job_id, "job": outcome.job}
+    values = {name: value for name, value in jobs.items() if value is not None} | {"of_attempt": token}
+    change_batch(journal, connection, batch_id, before, outcome.state, outcome.code, outcome.facts, **values)
+    return outcome
 
 
-def _late(
-    journal: Journal, connection: Connection, row: Row, token: str, outcome: BatchOutcome
-) -> BatchOutcome:
-    """Write the outcome of an attempt whose batch was settled or begun again before."""
-    is_newest, is_accepted = row["attempt"] == token, row["state"] == "ACCEPTED"
-    if outcome.job_id or outcome.job:
-        is_same_job = row["job_id"] == outcome.job_id or (is_newest and row["job_id"] is None)
-        contradicts = not (is_accepted and outcome.state == "ACCEPTED" and is_same_job)
-        if contradicts and is_newest and _give_job_back(journal, connection, row, token, outcome):
-            return outcome
-    else:
-        # A person found entries booked whose request was not sent, or refused.
-        contradicts = is_newest and is_accepted and bool(row["resolved_by"]) and outcome.state != "UNKNOWN"
-    if not contradicts:
-        return outcome
-    facts = {"answer": outcome.code, "facts": {**outcome.facts}, "state": row["state"]}
-    if not journal.row("SELECT 1 AS one FROM events WHERE code = $1 AND attempt = $2", LATE_ANSWER, token):
-        about = {"company_id": row["company_id"], "batch_id": row["batch_id"], "attempt": token}
-        journal.record(connection, LATE_ANSWER, facts=facts, **about)
-    return BatchOutcome("UNKNOWN", LATE_ANSWER, facts)
+def _takes_entries_back(journal: Journal, connection: Connection, row: Row, outcome: BatchOutcome) -> bool:
+    """Whether a batch that waits, or was released, gets the job of its own late answer: its entries are free.
 
-
-def _give_job_back(
-    journal: Journal, connection: Connection, row: Row, token: str, outcome: BatchOutcome
-) -> bool:
-    """Give a batch that waits, or was released, the job of its own late answer, if its entries are free.
-
-    It is not where a sent batch has one of its entries, or another batch of the company is in doubt.
+    They are not where a sent batch has one of them, or another batch of the company is in doubt.
     """
     batch_id = row["batch_id"]
     entries = [entry for entry, _ in journal.dated_entries(batch_id)]
@@ -240,21 +204,27 @@ def _give_job_back(
     if row["state"] not in {"PLANNED", "RELEASED"} or not is_free:
         return False
     release_planned(journal, connection, others, batch_id)
-    _set(journal, connection, batch_id, ("PLANNED", "RELEASED"), token, outcome)
     return True
 
 
-def _set(
-    journal: Journal,
-    connection: Connection,
-    batch_id: str,
-    before: tuple[str, ...],
-    token: str,
-    outcome: BatchOutcome,
-) -> None:
-    jobs = {"job_id": outcome.job_id, "job": outcome.job}
-    values = {name: value for name, value in jobs.items() if value is not None} | {"of_attempt": token}
-    change_batch(journal, connection, batch_id, before, outcome.state, outcome.code, outcome.facts, **values)
+def _late(
+    journal: Journal, connection: Connection, row: Row, token: str, outcome: BatchOutcome
+) -> BatchOutcome:
+    """Write the outcome of an attempt whose batch was settled or begun again before, if they contradict."""
+    is_newest, is_accepted = row["attempt"] == token, row["state"] == "ACCEPTED"
+    if outcome.has_job:
+        is_same_job = row["job_id"] == outcome.job_id or (is_newest and row["job_id"] is None)
+        contradicts = not (is_accepted and outcome.state == "ACCEPTED" and is_same_job)
+    else:
+        # A person found entries booked whose request was not sent, or refused.
+        contradicts = is_newest and is_accepted and bool(row["resolved_by"]) and outcome.state != "UNKNOWN"
+    if not contradicts:
+        return outcome
+    facts = {"answer": outcome.code, "facts": {**outcome.facts}, "state": row["state"]}
+    if not journal.row("SELECT 1 AS one FROM events WHERE code = $1 AND attempt = $2", LATE_ANSWER, token):
+        about = {"company_id": row["company_id"], "batch_id": row["batch_id"], "attempt": token}
+        journal.record(connection, LATE_ANSWER, facts=facts, **about)
+    return BatchOutcome("UNKNOWN", LATE_ANSWER, facts)
 
 
 def release_planned(
@@ -277,9 +247,8 @@ def recover(journal: WritableJournal, company_id: str) -> None:
     answers = {line.attempt: line for line in sent_log.lines_from(journal.folder)[0] if not line.is_intent}
     with journal.transaction() as connection:
         for row in journal.rows(sql, company_id):
-            sender = {"sender": named(row["login"], row["machine"], row["process"])}
-            line = answers.get(row["attempt"])
-            ended = BatchOutcome("UNKNOWN", "sender_ended", sender) if line is None else _outcome_of(line)
+            sender = {"sender": journal.sender_of(row["batch_id"])}
+            ended = answers.get(row["attempt"]) or BatchOutcome("UNKNOWN", "sender_ended", sender)
             _apply(journal, connection, row["batch_id"], row["attempt"], ended)
 
 
@@ -302,7 +271,7 @@ def deliver(journal: WritableJournal) -> None:
     recorded = {(row["attempt"], row["state"] or row["code"]) for row in journal.rows(sql)}
     for attempt, line in answers.items():
         if not {(attempt, line.state), (attempt, LATE_ANSWER)} & recorded:
-            _recorded(journal, line.batch_id, attempt, _outcome_of(line))
+            _recorded(journal, line.batch_id, attempt, line)
     remember(journal.folder, delivered=end)
 
 
@@ -326,10 +295,6 @@ def _body_to_send(journal: Journal, batch_id: str) -> bytes:
 
 
 def _line(journal: Journal, attempt: Attempt, outcome: BatchOutcome, entries: Sequence[str] = ()) -> SentLine:
+    answer = (outcome.state, outcome.code, {**outcome.facts}, outcome.job_id, outcome.job)
     about = (now().isoformat(), journal.id, attempt.token, attempt.batch_id, attempt.company_id)
-    answer = (outcome.state, outcome.code, dumped({**outcome.facts}), outcome.job_id, outcome.job)
-    return SentLine(*about, *answer, entries)
-
-
-def _outcome_of(line: SentLine) -> BatchOutcome:
-    return BatchOutcome(line.state, line.code, loaded(line.facts), line.job_id, line.job)
+    return SentLine(*answer, *about, entries)

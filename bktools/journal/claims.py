@@ -4,38 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from bktools.frames.batches import BatchRequest
 from bktools.journal import entry_data
 from bktools.journal.attempts import release_planned
-from bktools.journal.records import WRITER, Connection, Facts, inserting, now
+from bktools.journal.database import Connection
+from bktools.journal.records import inserting, now
 from bktools.journal.right_journal import company_refusal
 from bktools.journal.sentences import refusal
 from bktools.journal.writable import WritableJournal, change_batch
 
 
-@dataclass(frozen=True)
-class LookedUp:
-    """What a plan's ledger shows not to be booked: the evidence of a company that needs a ledger."""
-
-    # The day on which the ledger was exported, as 2026-11-24, and which ledger it is.
-    day: str
-    ledger: str
-    entries: frozenset[str]
-
-    def facts(self) -> Facts:
-        """Return it as facts of an event."""
-        return {"day": self.day, "ledger": self.ledger, "entries": sorted(self.entries)}
-
-
 def claim(
-    journal: WritableJournal,
-    batches: Iterable[BatchRequest],
-    plan_id: str,
-    month: str | None = None,
-    looked_up: LookedUp | None = None,
+    journal: WritableJournal, batches: Iterable[BatchRequest], plan_id: str, month: str | None = None
 ) -> None:
     """Write batches of one company as PLANNED; from then on no other batch can take their entries.
 
@@ -49,7 +31,6 @@ def claim(
         that was changed by hand, its month is closed, or its company needs a ledger; nothing was written.
     """
     company_id, entries = "", set[entry_data.Dated]()
-    facts = {"looked_up": looked_up.facts()} if looked_up else {}
     with journal.right_transaction() as connection:
         for batch in batches:
             row = journal.state_of(batch.batch_id)
@@ -69,27 +50,24 @@ def claim(
             if is_new:
                 release_planned(journal, connection, journal.other_claims(batch), batch.batch_id)
             if row is None:
-                _insert(journal, connection, batch, plan_id, facts)
-            elif is_new:
+                _insert(journal, connection, batch, plan_id)
+            elif not is_new:
+                sql = "UPDATE batches SET plan_id = $2 WHERE batch_id = $1"
+                connection.execute(sql, [batch.batch_id, plan_id])
+            else:
                 cleared = dict.fromkeys(("sent_at", "job_id", "job"))
                 anew = {"plan_id": plan_id, "planned_at": now().isoformat(), **cleared}
                 before = ("REJECTED", "RELEASED")
-                change_batch(journal, connection, batch.batch_id, before, "PLANNED", "planned", facts, **anew)
-            elif facts:
-                about = {"state": "PLANNED", "company_id": company_id, "batch_id": batch.batch_id}
-                journal.record(connection, "planned", facts=facts, **about)
+                change_batch(journal, connection, batch.batch_id, before, "PLANNED", "planned", {}, **anew)
             _claim_data(journal, connection, batch, month)
         # Once for all: nobody else writes until this transaction ends, and `record_intent` asks again.
-        if entries and (error := company_refusal(journal, company_id, entries, facts.get("looked_up"))):
+        if entries and (error := company_refusal(journal, company_id, entries)):
             raise error
     journal.remember()
 
 
-def _insert(
-    journal: WritableJournal, connection: Connection, batch: BatchRequest, plan_id: str, facts: Facts
-) -> None:
+def _insert(journal: WritableJournal, connection: Connection, batch: BatchRequest, plan_id: str) -> None:
     """Write a new batch as PLANNED."""
-    stamp = now().isoformat()
     row: dict[str, Any] = {
         "batch_id": batch.batch_id,
         "company_id": batch.company_id,
@@ -97,18 +75,16 @@ def _insert(
         "code": "planned",
         "facts": "{}",
         "plan_id": plan_id,
-        "planned_at": stamp,
-        "changed_at": stamp,
+        "planned_at": now().isoformat(),
         "entries": len(batch.entry_ids),
         "body": batch.body,
         "body_sha256": hashlib.sha256(batch.body).hexdigest(),
     }
-    row |= dict(zip(WRITER, journal.writer(), strict=True))
     connection.execute(inserting("batches", row), [*row.values()])
     rows = ((batch.batch_id, entry) for entry in batch.entry_ids)
     connection.executemany("INSERT INTO batch_entries VALUES ($1, $2, 1)", rows)
     about = {"company_id": batch.company_id, "batch_id": batch.batch_id}
-    journal.record(connection, "planned", state="PLANNED", facts=facts, **about)
+    journal.record(connection, "planned", state="PLANNED", **about)
 
 
 def _claim_data(
@@ -117,10 +93,7 @@ def _claim_data(
     """Write the data of a batch's entries, in the place of those that it has; unknown ones replace none."""
     rows = entry_data.rows_of(batch, month)
     journal.require_open(batch.company_id, {row[-1] for row in rows})
-    if rows and rows != entry_data.in_order(journal.rows(entry_data.OF_BATCH, batch.batch_id)):
-        about = {"company_id": batch.company_id, "batch_id": batch.batch_id}
-        facts = {"sha256": entry_data.digest_of(rows)}
-        journal.record(connection, entry_data.KEPT, facts=facts, **about)
+    if rows:
         connection.execute("DELETE FROM entry_data WHERE batch_id = $1", [batch.batch_id])
         insert = inserting("entry_data", entry_data.NAMES)
         connection.executemany(insert, ((batch.batch_id, *row) for row in rows))

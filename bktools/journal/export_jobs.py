@@ -13,11 +13,11 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.frames.incoming import described
 from bktools.frames.schema import EXPORT_EVENTS, EXPORT_JOBS, EXPORTED_ENTRIES, TEXT
-from bktools.journal.journal import Journal
-from bktools.journal.records import Row, loaded, named
+from bktools.journal.database import Row
+from bktools.journal.journal import MAYBE_BOOKED, NOT_BOOKED, Journal
+from bktools.journal.records import loaded, named
 from bktools.journal.resolving import resolve
 from bktools.journal.sentences import line_of, sentence_of
-from bktools.journal.statements import entries_exported_elsewhere, maybe_booked, not_booked
 from bktools.journal.tables import frame_of, opened, table_of, with_words
 from bktools.journal.unknown_outcomes import how_to_resolve
 from bktools.journal.writing import open_for_writing
@@ -115,7 +115,7 @@ def _with_sender(row: Row) -> Row:
 
 # Functions that turn a row of each kind into a row of its table.
 _WORDS: dict[str, Callable[[Row], Row]] = {
-    "batches": with_words,
+    "batches": lambda row: {**row, "message": sentence_of(row["code"], loaded(row["facts"])) or None},
     "entries": lambda row: row,
     "events": with_words,
     "sent": _with_sender,
@@ -143,12 +143,12 @@ def earlier_exports(journal: Journal, company_id: str | None) -> dict[str, Any]:
 
     The history is of all companies: an entry that was sent for another one is not sent again.
     """
-    elsewhere = entries_exported_elsewhere(journal, company_id)
+    elsewhere = journal.exported_elsewhere(company_id)
     return {
         "history": described(history_of(journal, "sent"), {"journal": journal.id}),
         "exported_elsewhere": {entry: known.get("voucher") for entry, known in elsewhere.items()},
-        "maybe_booked": maybe_booked(journal, company_id),
-        "not_booked": [*not_booked(journal, company_id)],
+        "maybe_booked": journal.entries_of(MAYBE_BOOKED, company_id),
+        "not_booked": journal.entries_of(NOT_BOOKED, company_id),
     }
 
 

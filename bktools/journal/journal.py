@@ -12,6 +12,7 @@ from bktools import disk
 from bktools.errors import JournalError
 from bktools.frames.batches import BatchRequest
 from bktools.journal import entry_data
+from bktools.journal.database import Connection, Row
 from bktools.journal.folders import (
     FILE,
     MOVE,
@@ -25,7 +26,7 @@ from bktools.journal.folders import (
 )
 from bktools.journal.memory import Memory, read_memory
 from bktools.journal.postgres import Postgres, location_of
-from bktools.journal.records import Connection, Event, Facts, Records, Row, contradiction, write_identity
+from bktools.journal.records import Records, contradiction, write_identity
 from bktools.journal.schema import OPEN_STATES
 from bktools.journal.sent_log import SentLine, lines_from
 from bktools.journal.sentences import line_of, refusal
@@ -36,6 +37,8 @@ from bktools.settings import Settings
 # person found not to be booked.
 EXPORTED_ELSEWHERE, EXPORTED_ELSEWHERE_UNDONE = "exported_elsewhere", "exported_elsewhere_undone"
 NOT_BOOKED = "not_booked"
+# Entries that a plan's ledger may hold, and that it shows not to be booked on the day of its export.
+MAYBE_BOOKED, NOT_IN_LEDGER = "maybe_booked", "not_in_ledger"
 # A batch that a machine sent and a restored journal lacks.
 LOST = "lost"
 
@@ -92,8 +95,6 @@ class Journal(Records):
 
     def __init__(self, settings: Settings, *, may_forget: bool = False) -> None:
         self.settings = settings
-        # The newest event about entries exported elsewhere, and what these events say.
-        self._elsewhere: tuple[Event | None, dict[str, Event]] = (None, {})
         self.folder = machine_folder(settings)
         self.path = folder_of(settings) / FILE if settings.journal is None else None
         location = str(self.path) if settings.journal is None else location_of(settings.journal)
@@ -189,11 +190,6 @@ class Journal(Records):
         sql = "SELECT batch_id, company_id, state FROM batches WHERE job_id = $1 AND batch_id <> $2"
         return self.row(sql, job_id, batch_id)
 
-    def changed_since(self, batch: BatchRequest) -> list[str]:
-        """Return the entries of a batch that were sent with other data than they have now."""
-        sent = [row for piece in self.history("entries", None, batch.batch_id) for row in piece]
-        return entry_data.changed(sent, batch)
-
     def history(
         self, table: str, company_id: str | None = None, batch_id: str | None = None
     ) -> Iterator[list[Row]]:
@@ -209,14 +205,15 @@ class Journal(Records):
         sql = "SELECT DISTINCT period FROM entry_data WHERE batch_id = $1"
         return {row["period"] for row in self.rows(sql, batch_id)}
 
-    def looked_up(self, batch_id: str) -> Facts | None:
-        """Return what the ledger of a batch's plan shows not to be booked, None where none was asked."""
-        planned = self.newest("planned", batch_id=batch_id)
-        return planned.facts.get("looked_up") if planned else None
+    def entries_of(self, code: str, company_id: str | None = None) -> list[str]:
+        """Return the entries that the events of a code name, each once."""
+        events = self.events(code, company_id=company_id)
+        return [*dict.fromkeys(entry["entry_id"] for event in events for entry in event.facts["entries"])]
 
     def found_not_booked(self, company_id: str, day: str) -> set[str]:
-        """Return the entries of which a person said, on a later day, that they are not booked."""
-        later = [each for each in self.events(NOT_BOOKED, company_id=company_id) if each.at >= f"{day}T24"]
+        """Return the entries that a person, or a ledger, showed not to be booked on a later day."""
+        events = self.events(NOT_BOOKED, NOT_IN_LEDGER, company_id=company_id)
+        later = [each for each in events if each.facts.get("day", each.at[:10]) > day]
         return {entry["entry_id"] for event in later for entry in event.facts["entries"]}
 
     # Why entries are not sent
@@ -234,14 +231,15 @@ class Journal(Records):
         """Return why entries are not sent in any batch: a change by hand, or an export elsewhere."""
         changed = self.changed_by_hand(entry_ids)
         if changed is not None:
-            about = {"location": self.location, "command": self.command("journal")}
-            return refusal("changed_by_hand", fault=contradiction(changed), **about)
-        events = self.exported_elsewhere()
-        entries = [entry_id for entry_id in entry_ids if entry_id in events]
+            fault, command = contradiction(changed), self.command("journal")
+            return refusal("changed_by_hand", fault=fault, location=self.location, command=command)
+        elsewhere = self.exported_elsewhere()
+        entries = [entry_id for entry_id in entry_ids if entry_id in elsewhere]
         if not entries:
             return None
-        about = vars(events[entries[0]]) | {"entries": len(entries), "first": entries[0]}
-        return refusal("entries_exported_elsewhere", **about, batch=batch_id)
+        first, known = entries[0], elsewhere[entries[0]]
+        about = {"event_id": known["event_id"], "person": known["person"], "entries": len(entries)}
+        return refusal("entries_exported_elsewhere", **about, first=first, batch=batch_id)
 
     def _claimed_obstacle(self, batch: BatchRequest) -> JournalError | None:
         """Return why entries of a batch are not sent: another batch has them, or another company."""
@@ -257,19 +255,14 @@ class Journal(Records):
         """Return the other batches that hold entries of a batch, PLANNED ones last."""
         return [row for row in self.holding(batch.entry_ids) if row["batch_id"] != batch.batch_id]
 
-    def exported_elsewhere(self, company_id: str | None = None) -> dict[str, Event]:
-        """Return by entry the event that records it as exported elsewhere, unless that was undone."""
-        newest = self.newest(EXPORTED_ELSEWHERE, EXPORTED_ELSEWHERE_UNDONE)
-        # Asked for each batch, so the events are read again only after new ones.
-        if newest != self._elsewhere[0]:
-            undone = self.undone_words()
-            standing = [each for each in self.events(EXPORTED_ELSEWHERE) if each.facts["word"] not in undone]
-            events = {entry["entry_id"]: event for event in standing for entry in event.facts["entries"]}
-            self._elsewhere = (newest, events)
+    def exported_elsewhere(self, company_id: str | None = None) -> dict[str, Row]:
+        """Return by entry its newest record as exported elsewhere, with event and person, unless undone."""
+        undone = self.undone_words()
         return {
-            entry: event
-            for entry, event in self._elsewhere[1].items()
-            if company_id in {None, event.company_id}
+            entry["entry_id"]: {**entry, "event_id": event.event_id, "person": event.person}
+            for event in self.events(EXPORTED_ELSEWHERE, company_id=company_id)
+            if event.facts["word"] not in undone
+            for entry in event.facts["entries"]
         }
 
     def undone_words(self) -> set[str]:

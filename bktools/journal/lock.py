@@ -13,10 +13,13 @@ import filelock
 
 from bktools import disk
 from bktools.errors import JournalBusyError, StorageError
-from bktools.journal.records import LOCK_PATIENCE
 from bktools.journal.sentences import line_of
 
 LOCKS = "locks"
+# Seconds to wait for a company's lock: a process that only checks for killed senders holds it for a moment.
+LOCK_PATIENCE = 0.5
+# Seconds that a write waits for the write of another process.
+PATIENCE = 30.0
 
 # Errors of a lock that another process holds; all others say that the drive has no locks.
 _IS_HELD = frozenset({errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES})

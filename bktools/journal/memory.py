@@ -18,8 +18,7 @@ from typing import Any
 from bktools import disk
 from bktools.errors import StorageError
 from bktools.journal.computer import this_computer
-from bktools.journal.lock import LOCKS, held
-from bktools.journal.records import PATIENCE
+from bktools.journal.lock import LOCKS, PATIENCE, held
 from bktools.journal.sentences import line_of
 
 log = logging.getLogger("bktools")

@@ -12,12 +12,12 @@ from functools import partial
 
 from bktools.contract import rules
 from bktools.errors import ConfigurationError, StorageError
+from bktools.journal.database import ROWS_AT_ONCE, Connection, Row
 from bktools.journal.folders import FILE, command_for, environment_of, folder_of
 from bktools.journal.postgres import Postgres, location_of
-from bktools.journal.records import ROWS_AT_ONCE, Connection, Records, Row, inserting
+from bktools.journal.records import File, Records, inserting
 from bktools.journal.right_journal import require_right
 from bktools.journal.sentences import line_of, refusal
-from bktools.journal.sqlite import File
 from bktools.journal.writable import WritableJournal
 from bktools.journal.writing import open_for_writing
 from bktools.settings import Settings

@@ -19,11 +19,12 @@ from bktools.errors import JournalError
 from bktools.frames.columns import split_lines, texts_of
 from bktools.frames.schema import BOOKED, COUNT, ENTRY_DATA, INSTANT, MAYBE_SENT, PERIODS, TEXT, Month
 from bktools.frames.sums import summed
+from bktools.journal.database import Row
 from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import Journal
-from bktools.journal.records import Event, Row, dumped
+from bktools.journal.records import Event, dumped
 from bktools.journal.sentences import refusal
-from bktools.journal.statements import APPLIED, entries_exported_elsewhere, record, verifications_of
+from bktools.journal.statements import APPLIED, record, verifications_of
 from bktools.journal.tables import frame_of, opened, table_of, with_words
 from bktools.journal.writable import WritableJournal
 from bktools.journal.writing import open_for_writing
@@ -393,14 +394,16 @@ def held_back(journal: Journal, company_id: str, sent: pa.Table, month: str | No
     return table_of([wanted], HELD)
 
 
+def entries_met(journal: Journal, company_id: str) -> set[str]:
+    """Return the IDs of a company's entries that were sent, or that an applied close held back."""
+    held = {row["entry_id"] for row in _held_in(closes_of(journal, company_id))}
+    return held | {*sent_entries(journal, company_id)["entry_id"].to_pylist()}
+
+
 def exported_elsewhere(journal: Journal, company_id: str) -> pa.Table:
     """Return the entries of a company that were exported elsewhere, with what is known of them."""
-    rows = [
-        # Earlier versions wrote the day with the time of midnight.
-        {**entry, "split_line": 0, "date": entry.get("date") and entry["date"][:10]}
-        for entry in entries_exported_elsewhere(journal, company_id).values()
-    ]
-    return table_of([rows], ELSEWHERE)
+    elsewhere = journal.exported_elsewhere(company_id)
+    return table_of([[{**entry, "split_line": 0} for entry in elsewhere.values()]], ELSEWHERE)
 
 
 def _held_in(closes: Iterable[Row]) -> Iterator[dict[str, Any]]:

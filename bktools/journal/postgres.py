@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
@@ -13,8 +13,9 @@ from urllib.parse import quote
 from bktools import disk
 from bktools.caller import install_command
 from bktools.errors import ConfigurationError, JournalBusyError, StorageError
-from bktools.journal.records import LOCK_PATIENCE, PATIENCE, Connection, Database, Row, this_process
-from bktools.journal.schema import RULES, TABLES
+from bktools.journal.database import Row
+from bktools.journal.lock import LOCK_PATIENCE, PATIENCE
+from bktools.journal.schema import Rule
 from bktools.journal.sentences import line_of, refusal
 from bktools.settings import Secret
 
@@ -34,6 +35,7 @@ _SESSION = f"""
         ('search_path', '{SCHEMA}, pg_temp'), ('synchronous_commit', 'on'),
         ('lock_timeout', '{PATIENCE:g}s'), ('statement_timeout', '0'), ('idle_session_timeout', '0'),
         ('idle_in_transaction_session_timeout', '0'),
+        ('default_transaction_isolation', 'read committed'), ('default_transaction_read_only', 'off'),
         ('tcp_keepalives_idle', '30'), ('tcp_keepalives_interval', '10'),
         ('tcp_keepalives_count', '3')) AS safe (name, value)
 """
@@ -50,9 +52,8 @@ _TOKEN = f"""
         substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8),
         to_regclass('{SCHEMA}.events')::oid) AS token
 """
-_BEGIN = f"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT pg_advisory_xact_lock({WRITE_LOCK})"
 
-# What SQLite has by these names, and an event's column that only the server fills.
+# What SQLite has by these names.
 _LIKE_SQLITE = f"""
     CREATE SCHEMA IF NOT EXISTS {SCHEMA};
     CREATE DOMAIN blob AS bytea;
@@ -63,7 +64,6 @@ _LIKE_SQLITE = f"""
     CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
     AS $$ BEGIN RAISE check_violation USING MESSAGE = TG_ARGV[0]; END $$
 """
-_USER_OF_AN_EVENT = "ALTER TABLE events ALTER database_user SET DEFAULT session_user"
 
 
 class _Connection:
@@ -86,10 +86,10 @@ def _stored(value: Any) -> Any:
     return value.replace("\0", "\ufffd") if isinstance(value, str) else value
 
 
-class Postgres(Database):
+class Postgres:
     """An open PostgreSQL database of the journal. The address is one that libpq reads."""
 
-    connection: _Connection
+    BEFORE_TABLES = _LIKE_SQLITE
 
     def __init__(self, address: Secret) -> None:
         self._address = address
@@ -115,17 +115,12 @@ class Postgres(Database):
         sql = "SELECT 1 AS one FROM pg_tables WHERE schemaname = $1 AND tablename = 'about'"
         return not self.connection.execute(sql, [SCHEMA])
 
-    def create(self, connection: Connection, fill: Callable[[], None]) -> None:
-        """Create the tables in an empty database, fill them, and then create their rules."""
-        connection.execute(_LIKE_SQLITE)
-        connection.execute(TABLES)
-        fill()
-        for rule in RULES:
-            connection.execute(
-                f"CREATE TRIGGER {rule.name} BEFORE {rule.event} ON {rule.table} FOR EACH ROW "
-                f"WHEN ({rule.refused}) EXECUTE FUNCTION refuse('{rule.message}')"
-            )
-        connection.execute(_USER_OF_AN_EVENT)
+    def trigger(self, rule: Rule) -> str:
+        """Return the statement that creates the trigger of a rule."""
+        return (
+            f"CREATE TRIGGER {rule.name} BEFORE {rule.event} ON {rule.table} FOR EACH ROW "
+            f"WHEN ({rule.refused}) EXECUTE FUNCTION refuse('{rule.message}')"
+        )
 
     def close(self) -> None:
         """Close the connection."""
@@ -134,17 +129,9 @@ class Postgres(Database):
     @contextmanager
     def transaction(self) -> Iterator[_Connection]:
         """Yield the connection inside a transaction. No other process writes until it ends."""
-        raw = self.connection.raw
-        try:
-            raw.execute(_BEGIN)
+        with self.connection.raw.transaction():
+            self.connection.execute("SELECT pg_advisory_xact_lock($1)", [WRITE_LOCK])
             yield self.connection
-            answer = raw.execute("COMMIT").statusmessage
-        finally:
-            # Nothing happens after a commit.
-            if not raw.closed:
-                raw.rollback()
-        if answer != "COMMIT":
-            raise StorageError(line_of("rolled_back", location=self.location))
 
     def pieces(self, sql: str, parameters: Sequence[Any], size: int) -> Iterator[list[Row]]:
         """Yield the rows of a query in lists of at most `size`; the server keeps the others."""
@@ -181,6 +168,14 @@ class Postgres(Database):
         """Return server, database, timeline and number of the table of events: a copy has others."""
         with self.errors("read"):
             return str(self.connection.execute(_TOKEN)[0]["token"])
+
+    def is_in_place(self) -> bool:
+        """Whether this is still the opened database: a connection that was cut raises errors from then on."""
+        return True
+
+    def faults(self) -> list[str]:
+        """Return nothing: a server checks its own bytes."""
+        return []
 
     def backup(self, target: Path) -> None:
         """Refuse: a database is backed up with its own programs."""
@@ -223,7 +218,7 @@ def _connected(address: Secret) -> psycopg.Connection[dict[str, Any]] | str:
             row_factory=dict_row,
             client_encoding="utf8",
             prepare_threshold=None,
-            application_name=parts.get("application_name") or this_process()[:63],
+            application_name="bktools",
             connect_timeout=parts.get("connect_timeout") or CONNECT_TIMEOUT,
         )
     except (psycopg.Error, UnicodeEncodeError) as error:

@@ -17,29 +17,17 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
-from bktools.journal import entry_data
-from bktools.journal.schema import FIRST_VERSION, LIVE_STATES, texts
+from bktools.journal.database import ROWS_AT_ONCE, Connection, Row
+from bktools.journal.lock import LOCK_PATIENCE
+from bktools.journal.postgres import Postgres
+from bktools.journal.schema import LIVE_STATES, RULES, TABLES, VERSION, texts
 from bktools.journal.sentences import refusal
+from bktools.journal.sqlite import Sqlite
 
-ROWS_AT_ONCE = 10_000
-
-# Columns that say who wrote a row: login, identity of the machine, and number of the process.
-WRITER = ("login", "machine", "process")
-
-# Seconds to wait for a company's lock: a process that only checks for killed senders holds it for a moment.
-LOCK_PATIENCE = 0.5
-# Seconds that a write waits for the write of another process.
-PATIENCE = 30.0
-
-Row = Mapping[str, Any]
 # The facts of an event, as they stand in its JSON.
 Facts = Mapping[str, Any]
-
-# Functions that each bring the tables to the next version, in the transaction that upgrades them, and with
-# them the texts of `schema`. Nothing was released yet.
-MIGRATIONS: list[Callable[[Connection], None]] = []
 
 
 @dataclass(frozen=True)
@@ -69,68 +57,13 @@ def named(login: str | None, machine: str | None = None, process: int | None = N
     return f"{name} process {process}" if process else name
 
 
-class Connection(Protocol):
-    """A connection to a database. Parameters in SQL are written $1, $2; NULL needs a CAST to be compared."""
-
-    def execute(self, sql: str, parameters: Sequence[Any] = ..., /) -> Iterable[Row]:
-        """Run a statement; return its rows."""
-
-    def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> object:
-        """Run a statement for each of several rows."""
-
-
-class Database(Protocol):
-    """An open database: what differs between both kinds."""
-
-    location: str
-    connection: Connection
-
-    def is_empty(self) -> bool:
-        """Whether the journal's tables are missing."""
-
-    def create(self, connection: Connection, fill: Callable[[], None]) -> None:
-        """Create the tables in an empty database, fill them, and then create their rules."""
-
-    def errors(self, what: str) -> AbstractContextManager[None]:
-        """Turn the database's errors into `JournalError` and `StorageError` of one line."""
-
-    def transaction(self) -> AbstractContextManager[Any]:
-        """Yield the connection inside a transaction, which is on disk when it ends, or is rolled back.
-
-        No other process writes until it ends.
-        """
-
-    def pieces(self, sql: str, parameters: Sequence[Any], size: int) -> Iterator[list[Row]]:
-        """Yield the rows of a query in lists of at most `size`, so that memory is the same for any table."""
-
-    def lock(self, company_id: str, *, patience: float = ...) -> AbstractContextManager[None]:
-        """Hold the lock of a company, see `bktools.journal.lock`; it is free as soon as the process dies."""
-
-    def token(self) -> str:
-        """Return what a copy of the database does not have; "" for a file, whose copies are equal."""
-
-    def is_in_place(self) -> bool:
-        """Whether this is still the opened database. A connection that was cut raises errors from then on."""
-        return True
-
-    def backup(self, target: Path) -> None:
-        """Write a consistent copy of the journal to a new file."""
-
-    def faults(self) -> list[str]:
-        """Check the stored bytes; return a line for each fault. A server checks its own."""
-        return []
-
-    def close(self) -> None:
-        """Close the connection."""
-
-
 class Records:
     """The tables of an open journal. Use them from one thread, and close them."""
 
     # The identity of this machine; None where it has none yet.
     machine: str | None = None
 
-    def __init__(self, database: Database, fill: Callable[[Records, Connection], None]) -> None:
+    def __init__(self, database: Sqlite | Postgres, fill: Callable[[Records, Connection], None]) -> None:
         """Use an open database; `fill` is called for an empty one, and begins the journal or refuses it."""
         self._database = database
         self.location = database.location
@@ -140,14 +73,16 @@ class Records:
                     with database.transaction() as connection:
                         # Another process may have created them while this one waited for the transaction.
                         if database.is_empty():
-                            database.create(connection, lambda: fill(self, connection))
-                _require_known_version(database.connection, self.location)
-                if _version(database.connection) < FIRST_VERSION + len(MIGRATIONS):
-                    with database.transaction() as connection:
-                        _upgrade(connection)
+                            _create(database, connection, lambda: fill(self, connection))
+                self._require_known_version()
         except BaseException:
             database.close()
             raise
+
+    def _require_known_version(self) -> None:
+        version = self.about("schema_version")
+        if version != VERSION:
+            raise refusal("other_version", location=self.location, version=version, known=VERSION)
 
     @cached_property
     def id(self) -> str:
@@ -236,6 +171,11 @@ class Records:
         """Return login, machine and process of whoever writes."""
         return this_user(), self.machine, os.getpid()
 
+    def sender_of(self, batch_id: str) -> str:
+        """Return the machine and the process that sent a batch last, as people read it; "" for none."""
+        event = self.newest("sending", batch_id=batch_id)
+        return named(event.login, event.machine, event.process) if event else ""
+
     def has_exports(self) -> bool:
         """Whether anything was ever sent with this journal."""
         return self.row("SELECT 1 AS one FROM events WHERE code = 'sending' LIMIT 1") is not None
@@ -292,10 +232,6 @@ class Records:
             for row in piece:
                 if hashlib.sha256(row["body"]).hexdigest() != row["body_sha256"]:
                     yield f"batch {row['batch_id']}: its body was changed after it was planned"
-        for row in self.rows(entry_data.CLAIMS):
-            data = entry_data.in_order(self.rows(entry_data.OF_BATCH, row["batch_id"]))
-            if entry_data.digest_of(data) != row["sha256"]:
-                yield f"batch {row['batch_id']}: the data of its entries was changed after it was claimed"
 
     def _broken_chain(self) -> Iterator[str]:
         digest = ""
@@ -307,6 +243,27 @@ class Records:
                     return
 
 
+def _create(database: Sqlite | Postgres, connection: Connection, fill: Callable[[], None]) -> None:
+    """Create the tables in an empty database, fill them, and then create their rules."""
+    for sql in (database.BEFORE_TABLES, TABLES):
+        connection.execute(sql)
+    fill()
+    for rule in RULES:
+        connection.execute(database.trigger(rule))
+
+
+class File(Records):
+    """The records of a SQLite file that exists, whichever environment it is for."""
+
+    def __init__(self, path: Path, location: str = "") -> None:
+        super().__init__(Sqlite(path, location), _refuse_empty)
+        self.path = path
+
+
+def _refuse_empty(records: Records, _: Connection) -> None:
+    raise refusal("no_journal", location=records.location)
+
+
 def inserting(table: str, names: Collection[str]) -> str:
     """Return the statement that inserts a row with these columns into a table."""
     values = ", ".join(f"${number}" for number in range(1, len(names) + 1))
@@ -315,29 +272,9 @@ def inserting(table: str, names: Collection[str]) -> str:
 
 def write_identity(records: Records, connection: Connection, origin: Facts) -> None:
     """Write the identity of a new journal and whose it is: `origin` has its environment and address."""
-    about = {"id": secrets.token_hex(16), "schema_version": str(FIRST_VERSION + len(MIGRATIONS))}
+    about = {"id": secrets.token_hex(16), "schema_version": VERSION}
     connection.executemany("INSERT INTO about VALUES ($1, $2)", about.items())
     records.record(connection, "created", facts={**origin, "database": records.token()})
-
-
-def _version(connection: Connection) -> int:
-    rows = [*connection.execute("SELECT value FROM about WHERE name = 'schema_version'")]
-    return int(rows[0]["value"]) if rows else 0
-
-
-def _require_known_version(connection: Connection, location: str) -> None:
-    """Refuse a journal of a newer version."""
-    version, newest = _version(connection), FIRST_VERSION + len(MIGRATIONS)
-    if version > newest:
-        raise refusal("newer_version", location=location, version=version, newest=newest)
-
-
-def _upgrade(connection: Connection) -> None:
-    """Bring the tables to the present version; another process may have done so meanwhile."""
-    for number, migrate in enumerate(MIGRATIONS, FIRST_VERSION + 1):
-        if _version(connection) < number:
-            migrate(connection)
-            connection.execute("UPDATE about SET value = $1 WHERE name = 'schema_version'", [str(number)])
 
 
 def contradiction(row: Row) -> str:

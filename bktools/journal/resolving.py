@@ -6,8 +6,9 @@ import datetime as dt
 
 from bktools.contract import rules
 from bktools.journal.attempts import recover
+from bktools.journal.database import Row
 from bktools.journal.journal import TICKED_OFF
-from bktools.journal.records import Row, now
+from bktools.journal.records import now
 from bktools.journal.sentences import refusal
 from bktools.journal.statements import record
 from bktools.journal.unknown_outcomes import lasts_seconds

@@ -19,11 +19,11 @@ from bktools.errors import StorageError
 from bktools.journal.folders import FILE, RESTORE, command_for, environment_of, folder_of, origin_of
 from bktools.journal.lock import sending_for
 from bktools.journal.memory import remember
-from bktools.journal.records import now
+from bktools.journal.records import File, now
 from bktools.journal.right_journal import STOPS
 from bktools.journal.sent_log import SentLine
 from bktools.journal.sentences import line_of, refusal
-from bktools.journal.sqlite import COMPANIONS, File, remove_with_companions
+from bktools.journal.sqlite import COMPANIONS, remove_with_companions
 from bktools.journal.writable import WritableJournal
 from bktools.settings import Settings
 

@@ -8,8 +8,8 @@ sentences are those of the section `journal` of `bktools.wording`.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from bktools.errors import JournalError
 from bktools.journal.folders import (
@@ -25,26 +25,15 @@ from bktools.journal.folders import (
 )
 from bktools.journal.journal import Journal
 from bktools.journal.memory import memories
-from bktools.journal.records import Facts, named
+from bktools.journal.records import Facts, File, named
 from bktools.journal.sent_log import SentLine
 from bktools.journal.sentences import refusal
-from bktools.journal.sqlite import File
 
 # Conditions of a journal that lacks what was sent with it: it stops for everybody who opens it.
 STOPS = frozenset({"another_database", "event_missing"})
 
 # The facts of the sentence where the condition holds, None where it does not.
 Holds = Callable[[Journal], Facts | None]
-
-
-@dataclass(frozen=True)
-class Condition:
-    """A way in which a journal is not the right one. Its sentence ends with the way out."""
-
-    code: str
-    holds: Holds
-    # The command of the way out, "" where it is no command of bktools.
-    way_out: str = ""
 
 
 def _replaced(journal: Journal) -> Facts | None:
@@ -136,30 +125,30 @@ def is_new_restore(journal: Journal) -> bool:
 _WRITER = "SELECT machine FROM events WHERE machine IS NOT NULL ORDER BY event_id DESC LIMIT 1"
 
 
-CONDITIONS = (
-    Condition("replaced", _replaced),
-    Condition("moved", _moved),
-    Condition("another_environment", _another("environment")),
-    Condition("another_address", _another("address"), "check --accept-address"),
-    Condition("another_name", lambda journal: another_name(journal.settings)),
-    Condition("another_journal", _another_journal, RESTORE),
-    Condition("history_left_in_file", _history_left_in_file, MOVE),
-    Condition("another_database", _another_database, RESTORE),
-    Condition("event_missing", _event_missing, RESTORE),
-    Condition("stopped", stopped, RESTORE),
-    Condition("another_computer", _another_computer, RESTORE),
-)
+# By its code, each way in which a journal is not the right one, with the command of the way out, "" where
+# it is no command of bktools.
+CONDITIONS: dict[str, tuple[Holds, str]] = {
+    "replaced": (_replaced, ""),
+    "moved": (_moved, ""),
+    "another_environment": (_another("environment"), ""),
+    "another_address": (_another("address"), "check --accept-address"),
+    "another_name": (lambda journal: another_name(journal.settings), ""),
+    "another_journal": (_another_journal, RESTORE),
+    "history_left_in_file": (_history_left_in_file, MOVE),
+    "another_database": (_another_database, RESTORE),
+    "event_missing": (_event_missing, RESTORE),
+    "stopped": (stopped, RESTORE),
+    "another_computer": (_another_computer, RESTORE),
+}
 
 
 def require_right(journal: Journal, *, but: Iterable[str] = ()) -> None:
     """Raise `JournalError` with its code where this is not the right journal; some codes are not asked."""
-    for condition in CONDITIONS:
-        if condition.code in but:
-            continue
-        facts = condition.holds(journal)
+    for code, (holds, way_out) in CONDITIONS.items():
+        facts = None if code in but else holds(journal)
         if facts is not None:
-            command = journal.command(condition.way_out) if condition.way_out else ""
-            raise refusal(condition.code, location=journal.location, command=command, **facts)
+            command = journal.command(way_out) if way_out else ""
+            raise refusal(code, location=journal.location, command=command, **facts)
 
 
 # Conditions of a company
@@ -168,7 +157,7 @@ def require_right(journal: Journal, *, but: Iterable[str] = ()) -> None:
 def require_company(journal: Journal, company_id: str, batch_id: str) -> None:
     """Raise `JournalError` with its code where a batch of a company is not sent from this machine."""
     entries = journal.dated_entries(batch_id)
-    if error := company_refusal(journal, company_id, entries, journal.looked_up(batch_id)):
+    if error := company_refusal(journal, company_id, entries):
         raise error
 
 
@@ -176,12 +165,11 @@ def company_refusal(
     journal: Journal,
     company_id: str,
     entries: Iterable[tuple[str, str | None]],
-    looked_up: Facts | None = None,
+    books: Mapping[str, Any] | None = None,
 ) -> JournalError | None:
     """Return why entries of a company are not sent from this machine, None where they may be.
 
-    `entries` have ID and date. `looked_up` is what a plan's ledger shows not to be booked: the day of its
-    export, and the IDs.
+    `entries` have ID and date. `books` is what the ledger of a plan shows that is not recorded yet.
     """
     if error := first_export(journal, company_id):
         return error
@@ -191,8 +179,9 @@ def company_refusal(
     why, day = since
     lost = journal.lost_entries(company_id)
     day = max([day, *lost.values()])
-    shown = {*looked_up["entries"]} if looked_up and looked_up["day"] > day else set()
-    shown |= {*journal.found_not_booked(company_id, day)}
+    shown = journal.found_not_booked(company_id, day)
+    if books and (books["exported_at"] or "") > day:
+        shown |= {*books["lacks"]}
     waiting = [
         entry
         for entry, date in entries
@@ -201,7 +190,7 @@ def company_refusal(
     if not waiting:
         return None
     next_day = (dt.date.fromisoformat(day) + dt.timedelta(days=1)).isoformat()
-    composing = journal.command("export compose ENTRIES --ledger LEDGER", company_id)
+    composing = journal.command("export compose ENTRIES --ledger LEDGER --exported-at DATE", company_id)
     saying = f"{journal.command(f'export not-booked {waiting[0]}', company_id)} {WORD}"
     about = {"company": company_id, "day": day, "next_day": next_day, "count": len(waiting)}
     return refusal(f"needs_ledger_{why}", **about, first=waiting[0], command=composing, not_booked=saying)

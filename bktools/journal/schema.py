@@ -53,8 +53,8 @@ def texts(values: tuple[str, ...]) -> str:
 # The data of an entry when it was sent or held back, in a person's terms.
 _ENTRY_DATA = ",\n".join(f"    {name} TEXT" for name in ENTRY_DATA)
 
-# The version of these tables at the first release; `records.MIGRATIONS` has what came since.
-FIRST_VERSION = 1
+# The version of these tables. A journal of another version is refused.
+VERSION = "1"
 
 TABLES = f"""
 -- The journal's random identity, `schema_version`, and where its history was moved.
@@ -97,11 +97,6 @@ CREATE TABLE batches (
     settled_at TEXT,
     -- The person who resolved or withdrew it.
     resolved_by TEXT,
-    -- Who wrote this state: the login, the identity of the machine, and the number of the process.
-    changed_at TEXT NOT NULL,
-    login TEXT,
-    machine TEXT,
-    process BIGINT,
     CHECK (attempt IS NOT NULL OR state NOT IN ({texts(OPEN_STATES)})),
     CHECK (job_id IS NOT NULL OR resolved_by IS NOT NULL OR state <> 'ACCEPTED')
 );
@@ -140,16 +135,13 @@ CREATE TABLE events (
     facts TEXT NOT NULL CHECK (json_valid(facts)),
     -- Over the event and the digest before: it reveals an old or changed copy.
     digest TEXT NOT NULL,
-    -- A file has no users; a database has.
-    database_user TEXT,
     CHECK (person IS NOT NULL AND coalesce(trim(json_extract(facts, '$.evidence')), '') <> ''
         OR code NOT IN ({texts(EVENTS_WITH_EVIDENCE)}))
 );
 CREATE INDEX events_of_batch ON events (batch_id, event_id);
 CREATE INDEX events_of_code ON events (code, company_id, period);
 
--- The data of each entry in a person's terms when its batch was claimed; the event `entries_kept` has their
--- digest.
+-- The data of each entry in a person's terms when its batch was claimed.
 CREATE TABLE entry_data (
     batch_id TEXT NOT NULL,
     entry_id TEXT NOT NULL,

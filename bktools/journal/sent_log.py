@@ -11,14 +11,16 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from bktools import disk
 from bktools.errors import StorageError
 from bktools.journal.memory import locked
-from bktools.journal.sentences import line_of
+from bktools.journal.sentences import line_of, sentence_of
 
 log = logging.getLogger("bktools")
 
@@ -27,20 +29,35 @@ CHECKSUM = 16  # characters of a line's digest
 
 
 @dataclass(frozen=True)
-class SentLine:
-    """A line of the sent log: the intent of an attempt (state SENDING), or its outcome."""
+class BatchOutcome:
+    """The outcome of a batch: its new state with code and facts, the job, and the service's JSON of it."""
 
-    at: str
-    journal: str
-    attempt: str
-    batch_id: str
-    company_id: str
     state: str
-    code: str = ""
-    # The facts of the outcome as JSON.
-    facts: str = "{}"
+    code: str
+    facts: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     job_id: str | None = None
     job: str | None = None
+
+    @property
+    def message(self) -> str:
+        """The sentence about it."""
+        return sentence_of(self.code, self.facts)
+
+    @property
+    def has_job(self) -> bool:
+        """Whether the service answered with a job."""
+        return bool(self.job_id or self.job)
+
+
+@dataclass(frozen=True)
+class SentLine(BatchOutcome):
+    """A line of the sent log: the intent of an attempt (state SENDING), or its outcome."""
+
+    at: str = ""
+    journal: str = ""
+    attempt: str = ""
+    batch_id: str = ""
+    company_id: str = ""
     # The entries of an intent.
     entry_ids: Sequence[str] = ()
 

@@ -6,7 +6,7 @@ import os
 import secrets
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from ctypes import addressof, c_int
 from functools import cache
@@ -19,9 +19,9 @@ import apsw.sqlite_extra
 
 from bktools import disk
 from bktools.errors import StorageError
-from bktools.journal.lock import no_locks, sending_for
-from bktools.journal.records import LOCK_PATIENCE, PATIENCE, ROWS_AT_ONCE, Connection, Database, Records, Row
-from bktools.journal.schema import RULES, TABLES
+from bktools.journal.database import ROWS_AT_ONCE, Row
+from bktools.journal.lock import LOCK_PATIENCE, PATIENCE, no_locks, sending_for
+from bktools.journal.schema import Rule
 from bktools.journal.sentences import line_of, refusal
 
 CHECKSUM_BYTES = 8  # at the end of each page
@@ -63,10 +63,10 @@ def _numbered(parameters: Sequence[Any]) -> dict[str, Any]:
     return {str(number): value for number, value in enumerate(parameters, 1)}
 
 
-class Sqlite(Database):
+class Sqlite:
     """An open SQLite file of the journal, which is created when it does not exist."""
 
-    connection: _Connection
+    BEFORE_TABLES = ""
 
     def __init__(self, path: Path, location: str = "") -> None:
         self._path = path
@@ -79,15 +79,12 @@ class Sqlite(Database):
         """Whether the journal's tables are missing."""
         return _is_empty(self.connection.raw)
 
-    def create(self, connection: Connection, fill: Callable[[], None]) -> None:
-        """Create the tables in an empty file, fill them, and then create their rules."""
-        connection.execute(TABLES)
-        fill()
-        for rule in RULES:
-            connection.execute(
-                f"CREATE TRIGGER {rule.name} BEFORE {rule.event} ON {rule.table} WHEN {rule.refused} "
-                f"BEGIN SELECT RAISE(ABORT, '{rule.message}'); END"
-            )
+    def trigger(self, rule: Rule) -> str:
+        """Return the statement that creates the trigger of a rule."""
+        return (
+            f"CREATE TRIGGER {rule.name} BEFORE {rule.event} ON {rule.table} WHEN {rule.refused} "
+            f"BEGIN SELECT RAISE(ABORT, '{rule.message}'); END"
+        )
 
     def close(self) -> None:
         """Close the file."""
@@ -171,18 +168,6 @@ class Sqlite(Database):
             if isinstance(error, _DAMAGE) or code == apsw.SQLITE_IOERR_DATA:
                 raise StorageError(line_of("damaged", location=self.location, reason=error)) from error
             raise StorageError(line_of(f"not_{what}", location=self.location, reason=error)) from error
-
-
-class File(Records):
-    """The records of a SQLite file that exists, whichever environment it is for."""
-
-    def __init__(self, path: Path, location: str = "") -> None:
-        super().__init__(Sqlite(path, location), _refuse_empty)
-        self.path = path
-
-
-def _refuse_empty(records: Records, _: Connection) -> None:
-    raise refusal("no_journal", location=records.location)
 
 
 @cache

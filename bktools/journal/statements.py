@@ -8,7 +8,12 @@ from typing import Any
 
 from bktools.contract import rules
 from bktools.errors import ArgumentError
-from bktools.journal.journal import EXPORTED_ELSEWHERE, EXPORTED_ELSEWHERE_UNDONE, NOT_BOOKED, Journal
+from bktools.journal.journal import (
+    EXPORTED_ELSEWHERE,
+    EXPORTED_ELSEWHERE_UNDONE,
+    NOT_BOOKED,
+    Journal,
+)
 from bktools.journal.records import Event
 from bktools.journal.right_journal import first_export
 from bktools.journal.sentences import refusal
@@ -116,21 +121,7 @@ def undo_exported_elsewhere(
     record(journal, EXPORTED_ELSEWHERE_UNDONE, company_id=event.company_id, person=by, facts=facts)
     standing = journal.exported_elsewhere(event.company_id)
     entries = [entry["entry_id"] for entry in event.facts["entries"]]
-    return {entry: standing[entry].event_id for entry in entries if entry in standing}
-
-
-def entries_exported_elsewhere(
-    journal: Journal, company_id: str | None = None
-) -> dict[str, Mapping[str, Any]]:
-    """Return, by entry, what the event that stands for it knows of an entry exported elsewhere."""
-    standing = journal.exported_elsewhere(company_id)
-    events = {event.event_id: event for event in standing.values()}
-    return {
-        entry["entry_id"]: entry
-        for event in events.values()
-        for entry in event.facts["entries"]
-        if standing[entry["entry_id"]].event_id == event.event_id
-    }
+    return {entry: standing[entry]["event_id"] for entry in entries if entry in standing}
 
 
 def record_first_export(journal: WritableJournal, company_id: str, *, by: str) -> int | None:
@@ -156,14 +147,9 @@ def record_not_booked(
     return record(journal, NOT_BOOKED, company_id=company_id, person=by, facts=facts)
 
 
-def not_booked(journal: Journal, company_id: str | None = None) -> dict[str, Event]:
-    """Return, by entry, the newest statement of a person that it is not booked."""
-    events = journal.events(NOT_BOOKED, company_id=company_id)
-    return {entry["entry_id"]: event for event in events for entry in event.facts["entries"]}
-
-
-def maybe_booked(journal: Journal, company_id: str | None = None) -> list[str]:
-    """Return the entries that an applied close held back, because its ledger may have them."""
-    events = journal.events(APPLIED, company_id=company_id)
-    held = [row for event in events for row in event.facts["held_back"]]
-    return [*dict.fromkeys(entry_id for entry_id, _, reason, *_ in held if reason == "maybe_booked")]
+def record_of_ledger(
+    journal: WritableJournal, code: str, company_id: str, entry_ids: Iterable[str], *, day: str, ledger: str
+) -> None:
+    """Record that a ledger, exported on a day, may hold some entries, or shows that they are not booked."""
+    facts = {"entries": [{"entry_id": entry_id} for entry_id in entry_ids], "day": day, "ledger": ledger}
+    record(journal, code, company_id=company_id, facts=facts)

@@ -14,8 +14,9 @@ from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.frames.columns import in_one_scale
 from bktools.frames.schema import COUNT, FLAG, TEXT, to_pandas
+from bktools.journal.database import Row
 from bktools.journal.journal import Journal
-from bktools.journal.records import Row, loaded, named
+from bktools.journal.records import loaded, named
 from bktools.journal.sentences import sentence_of
 from bktools.journal.writing import open_up_to_date
 from bktools.service import Service

@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import json
 
+from bktools.journal.database import Row
 from bktools.journal.journal import Journal
-from bktools.journal.records import Row, named
+from bktools.journal.records import named
 from bktools.journal.sentences import line_of
 from bktools.journal.writing import open_up_to_date
 from bktools.service import Service
@@ -21,38 +22,20 @@ LONGEST_SECONDS = 24 * 3600
 SHOWN_ENTRIES = 3
 
 
-def resolve_first(journal: Journal, row: Row, explained: set[str]) -> str:
-    """Return the line about a batch whose outcome is unknown; only its first line says how to resolve it."""
-    if row["batch_id"] in explained:
-        return line_of("resolve_first", **row)
-    explained.add(row["batch_id"])
-    return how_to_resolve(journal, row)
-
-
 def how_to_resolve(journal: Journal, row: Row) -> str:
     """Return one line with the batch whose outcome is unknown and the command that resolves it."""
     sql = "SELECT entry_id FROM batch_entries WHERE batch_id = $1 ORDER BY entry_id LIMIT $2"
     entries = [entry["entry_id"] for entry in journal.rows(sql, row["batch_id"], SHOWN_ENTRIES)]
     named = words().listed(entries, of=row["entries"])
     listed = journal.command(f"export status --entries --batch {row['batch_id']}", row["company_id"])
-    hours = None if is_believed(row["job"]) else LONGEST_SECONDS // 3600
     resolving = journal.resolve_command(row["batch_id"], row["company_id"])
-    return line_of("resolve", **row, named=named, listed=listed, command=resolving, hours=hours)
+    return line_of("resolve", **row, named=named, listed=listed, command=resolving)
 
 
 def lasts_seconds(job: str | None) -> int:
     """Return after how many seconds a job has surely ended, from its JSON; without one, the usual time."""
-    expires = _expires(job)
+    expires: int = json.loads(job or "{}").get("expiresIn") or 0
     return expires if 0 < expires <= LONGEST_SECONDS else JOB_SECONDS
-
-
-def is_believed(job: str | None) -> bool:
-    """Whether what a job says of its end is at most a day away."""
-    return _expires(job) <= LONGEST_SECONDS
-
-
-def _expires(job: str | None) -> int:
-    return json.loads(job or "{}").get("expiresIn") or 0
 
 
 def sendings_in_doubt(company: str, *, service: Service) -> dict[str, tuple[dt.datetime, str]]:

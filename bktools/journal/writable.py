@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from bktools.errors import JournalError
+from bktools.journal.database import Connection
 from bktools.journal.journal import LOST, Journal
 from bktools.journal.memory import Memory, remember, see
-from bktools.journal.records import WRITER, Connection, Facts, dumped, now
+from bktools.journal.records import Facts, dumped, now
 from bktools.journal.right_journal import STOPS, require_right, stopped
 from bktools.journal.schema import LIVE_STATES, texts
 from bktools.journal.sent_log import SentLine
@@ -109,10 +110,8 @@ def change_batch(
     Nothing is changed, and False returned, where the batch is in none of the states `before`, or `of_attempt`
     is not its newest attempt. Call it in the transaction that decided.
     """
-    stamp = now().isoformat()
     row: dict[str, Any] = {"state": state, "code": code, "facts": dumped(facts), "resolved_by": by}
-    row |= {"changed_at": stamp, "settled_at": None if state in {"PLANNED", "SENDING"} else stamp, **values}
-    row |= dict(zip(WRITER, journal.writer(), strict=True))
+    row |= {"settled_at": None if state in {"PLANNED", "SENDING"} else now().isoformat(), **values}
     names = ", ".join(f"{name} = ${number}" for number, name in enumerate(row, 3))
     sql = (
         f"UPDATE batches SET {names} WHERE batch_id = $1 AND state IN ({texts(before)}) "

@@ -1,4 +1,7 @@
-"""Opens a journal: to write, after it was compared with what this machine knows, or to read."""
+"""Opens a journal: to write, after it was compared with what this machine knows, or to read.
+
+The journal of an environment whose address changes is kept; a person accepts the change once.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from bktools.errors import JournalBusyError, JournalError, StorageError
 from bktools.journal.attempts import deliver, recover_free
 from bktools.journal.journal import Journal
 from bktools.journal.memory import remember
+from bktools.journal.records import this_user
 from bktools.journal.right_journal import is_new_restore, require_right
 from bktools.journal.sent_log import lines_from
 from bktools.journal.writable import WritableJournal
@@ -71,3 +75,22 @@ def open_up_to_date(settings: Settings) -> Journal:
         journal.close()
         raise
     return journal
+
+
+def accept_address(settings: Settings) -> tuple[str, str] | None:
+    """Record that the environment has another address from now on; return both, None where nothing changed.
+
+    Raises
+    ------
+    JournalError
+        When this is not the right journal, or the new address has a journal of its own; nothing was recorded.
+    """
+    with WritableJournal(settings) as journal:
+        before, after = journal.origin()["address"], settings.identity
+        if before == after:
+            return None
+        facts = {"address": after, "before": before}
+        with journal.right_transaction(but=("another_address",)) as connection:
+            journal.record(connection, "address_accepted", person=this_user(), facts=facts)
+        journal.remember()
+    return before, after

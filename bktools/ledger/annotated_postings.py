@@ -117,10 +117,20 @@ class AnnotatedPostings:
         """Return the ledger without the tax beside its costs."""
         return replace(self, is_cost=self.is_cost & ~is_tax, rates=tuple(sorted({*rates})))
 
-    def by_lines(self) -> AnnotatedPostings:
-        """Return the ledger with each line of a cost side as a voucher, where contra accounts balance it."""
+    @property
+    def equal_lines(self) -> Flags:
+        """Which lines are of a cost side of equal ones alone, such as two purchases in one statement."""
+        v = self.lines.v
+        several = np.flatnonzero(self.is_cost & (sums(v[self.is_cost], self.count) > 1)[v])
+        _, first = number(v[several], self.lines.account[several], self.lines.cents[several])
+        lots = sums(v[several][first], self.count)
+        return np.asarray(self.is_cost & (lots == 1)[v])
+
+    def by_lines(self, apart: Flags | None = None) -> AnnotatedPostings:
+        """Return the ledger with some lines as vouchers: all where contra accounts balance a cost side."""
         v, row = self.lines.v, self.count + np.arange(len(self.lines))
-        own, first = number(np.where(self.is_cost & (self.kind[v] != 0), row, v))
+        apart = self.is_cost & (self.kind[v] != 0) if apart is None else apart
+        own, first = number(np.where(apart, row, v))
         lines = replace(self, lines=self.lines.also(v=own), is_cost=~self.is_contra)
         lines.kind, lines.centre = self.kind[v[first]], self.centre[v[first]]
         return lines

@@ -11,21 +11,19 @@ import functools
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bktools.findings.check import ERP, ERROR, INFO, PREPARER, SERVICE, SEVERITIES, WARNING
 from bktools.frames.schema import IN_DOUBT
 from bktools.ledger.inputs import EPOCH
 from bktools.ledger.judged import Judged, values_at
 from bktools.ledger.verdict import ARRIVED, THERE, OpenGroup, Reason, Status
-from bktools.ledger.whole_numbers import Flags, Numbers
 from bktools.wording import Words
 
 # Codes of findings that no status or reason has alone.
@@ -54,6 +52,7 @@ FINDINGS: Mapping[str, tuple[str, str]] = {
     Reason.OTHER_CURRENCY: (WARNING, PREPARER),
     CURRENCY_UNKNOWN: (WARNING, PREPARER),
     Reason.NOT_COVERED: (WARNING, PREPARER),
+    Reason.OTHER_ACCOUNTS: (WARNING, PREPARER),
     Reason.VALUE_UNKNOWN: (WARNING, PREPARER),
 }
 # Findings that order a correction of the books: only where no other posting may be the entry's.
@@ -66,244 +65,237 @@ MOST_CANDIDATES = 3
 # How a posting is named, by the columns that the ledger has.
 NAMES = ("voucher_id", "document_number", "text", "line")
 # How the sentences call what a person may name to say that it holds no entry, by its column.
-TO_EXPLAIN = {"voucher_id": "VOUCHER", "document_number": "DOCUMENT"}
+TO_EXPLAIN = {"voucher": "VOUCHER", "document": "DOCUMENT"}
 # What an entry needs to be compared: the name of each field, and its column.
 NEEDED = {"date": "day", "amount": "cents", "account": "account"}
+# The columns of an entry and its posting that are facts of its finding.
+FACTS = (
+    *("amount", "currency", "date", "cost_centre"),
+    *("booked_amount", "booked_date", "booked_cost_centre"),
+)
 JSON = json.JSONEncoder(ensure_ascii=False, default=str)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What is found of one entry, of an open group, or of entries of which the same is true."""
+    """What is found of one entry, of an open group, or of entries of which the same is true.
 
-    check: str
-    reason: str
-    entries: tuple[int, ...]
-    about: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    # Postings that may be the entry's after all: a person looks at them before anything is corrected.
-    first: tuple[str, ...] = ()
-
-    @property
-    def severity(self) -> str:
-        """One of SEVERITIES."""
-        return FINDINGS[self.reason][0]
-
-    def row(self, words: Words) -> dict[str, str]:
-        """Return its codes, facts and sentences."""
-        facts = {"currency": None, "named": None, **self.facts, "entries": len(self.entries)}
-        key = f"ledger.{self.reason}"
-        to_do = (
-            words("ledger_part.look_first", places=self.first, named=facts["named"])
-            if self.first
-            else words(f"{key}.do", **facts)
-        )
-        return {
-            "check": self.check,
-            "severity": self.severity,
-            "about": self.about,
-            "message": words(f"{key}.one", **facts),
-            "to_do": to_do,
-            "who": FINDINGS[self.reason][1],
-            "reason": self.reason,
-            "facts": JSON.encode({**facts, "look_first": [*self.first] or None}),
-        }
-
-
-def findings_of(judged: Judged, entries: pa.Table, words: Words) -> list[Finding]:
-    """Return what is found of the entries that are shown, the most severe first.
-
-    Parameters
+    Attributes
     ----------
-    judged : Judged
-        Both tables and the verdict.
-    entries : pyarrow.Table
-        All entries with the columns of their postings.
-    words : Words
-        The language.
+    entries : tuple of int
+        The rows of the entries.
+    sentences : mapping
+        Its codes, facts and sentences, by the columns of the findings.
+    group : mapping or None
+        Of an open group its row in their table.
     """
-    maker = _Findings(judged, entries, words)
-    findings = [*maker.of_entries(), *maker.in_other_months()]
-    findings += [*map(maker.of_group, judged.open_groups), *maker.not_compared()]
-    return sorted(findings, key=lambda one: (SEVERITIES.index(one.severity), one.check, one.entries[:1]))
+
+    entries: tuple[int, ...]
+    sentences: Mapping[str, str]
+    group: Mapping[str, Any] | None = None
+
+
+def findings_of(judged: Judged, words: Words) -> list[Finding]:
+    """Return what is found of the entries that are shown, in the words of a language, most severe first."""
+    maker = _Findings(judged, words)
+    groups = (group for group in judged.verdict.open_groups if judged.is_shown[[*group.entries]].any())
+    findings = [*maker.of_entries(), *maker.in_other_months(), *map(maker.of_group, groups)]
+    findings += maker.not_compared()
+
+    def place(one: Finding) -> tuple[int, str, tuple[int, ...]]:
+        return SEVERITIES.index(one.sentences["severity"]), one.sentences["check"], one.entries[:1]
+
+    return sorted(findings, key=place)
 
 
 class _Findings:
     """Makes the findings of a match."""
 
-    def __init__(self, judged: Judged, entries: pa.Table, words: Words) -> None:
-        self._judged, self._words = judged, words
-        self._entries = entries
+    def __init__(self, judged: Judged, words: Words) -> None:
+        self._judged, self._verdict, self._words = judged, judged.verdict, words
+
+    def _finding(
+        self,
+        check: str,
+        reason: str,
+        entries: Sequence[int],
+        facts: Mapping[str, Any],
+        about: str = "",
+        look_first: Sequence[str] = (),
+    ) -> Finding:
+        """Return a finding; a person looks first at postings that may be the entry's after all."""
+        severity, who = FINDINGS[reason]
+        facts = {"currency": None, "named": None, **facts, "entries": len(entries)}
+        to_do = (
+            self._words("ledger_part.look_first", places=look_first, named=facts["named"])
+            if look_first
+            else self._words(f"ledger.{reason}.do", **facts)
+        )
+        sentences = {
+            "check": check,
+            "severity": severity,
+            "about": about,
+            "message": self._words(f"ledger.{reason}.one", **facts),
+            "to_do": to_do,
+            "who": who,
+            "reason": reason,
+            "facts": JSON.encode({**facts, "look_first": look_first or None}),
+        }
+        return Finding(tuple(entries), sentences)
 
     def of_entries(self) -> Iterator[Finding]:
         """Yield the findings that are about one entry each."""
-        status, is_shown = self._judged.verdict.status, self._judged.is_shown
-        is_quiet = self._judged.verdict.has(*ARRIVED, Status.OPEN, Status.NOT_COMPARABLE)
-        wrong = np.flatnonzero(is_shown & ~is_quiet).tolist()
-        own = [(entry, Status(int(status[entry])).code) for entry in wrong]
-        is_booked = is_shown & (status == Status.BOOKED)
-        own += [
-            (entry, ANOTHER_COST_CENTRE)
-            for entry in np.flatnonzero(is_booked & self._on_other_centres()).tolist()
-        ]
-        rows = self._entries.take(pa.array([entry for entry, _ in own], pa.int64())).to_pylist()
+        judged, verdict = self._judged, self._verdict
+        is_quiet = verdict.has(*ARRIVED, Status.OPEN, Status.NOT_COMPARABLE)
+        wrong = np.flatnonzero(judged.is_shown & ~is_quiet).tolist()
+        own = [(entry, Status(int(verdict.status[entry])).code) for entry in wrong]
+        own += [(entry, ANOTHER_COST_CENTRE) for entry in self._on_other_centres()]
+        rows = judged.rows([entry for entry, _ in own])
         for (entry, code), row in zip(own, rows, strict=True):
-            yield self._of_entry(entry, code, row)
+            is_in_doubt = code == Status.MISSING.code and row.get("state") in IN_DOUBT
+            reason = MISSING_IN_DOUBT if is_in_doubt else code
+            look_first = verdict.look_first.get(entry, ()) if reason in ORDERS else ()
+            amount, booked = row.get("amount"), row.get("booked_amount")
+            facts = {name: row.get(name) for name in FACTS} | {
+                "account": account_of(row),
+                "booked_account": account_of(row, "booked_"),
+                "difference": None if amount is None or booked is None else booked - amount,
+                "job": row.get("job_id"),
+                "batch": row.get("batch_id"),
+                "of_batch": None if row.get("job_id") else row.get("batch_id"),
+                "places": self._places(verdict.postings(entry)) or None,
+                "named": self._named(look_first),
+            }
+            where = about(row, self._words)
+            yield self._finding(code, reason, [entry], facts, where, self._places(look_first))
+
+    def _on_other_centres(self) -> list[int]:
+        """Return which booked entries have postings, but none on their cost centre."""
+        judged, verdict = self._judged, self._verdict
+        own = judged.entries.select("centre", group=verdict.group).with_row_index()
+        theirs = judged.postings.select("centre", group=verdict.posting_group)
+        theirs = theirs.filter(pl.col("group") >= 0).drop_nulls().unique()
+        is_booked = pl.Series(judged.is_shown & (verdict.status == Status.BOOKED))
+        booked = own.filter(is_booked).drop_nulls().join(theirs, "group", "semi")
+        entries: list[int] = booked.join(theirs, ["group", "centre"], "anti")["index"].sort().to_list()
+        return entries
 
     def in_other_months(self) -> Iterator[Finding]:
         """Yield one finding for all entries whose posting is in another month, the latest first."""
         judged = self._judged
-        booked = np.flatnonzero(judged.is_shown & (judged.verdict.status == Status.BOOKED))
-        if not len(booked):
-            return
+        booked = np.flatnonzero(judged.is_shown & (self._verdict.status == Status.BOOKED))
         months = values_at(judged.posting_month, judged.posting[booked])
-        is_other: Flags = (months != judged.month.gather(booked)).fill_null(value=False).to_numpy()
-        late: Numbers = booked[is_other]
-        entries: list[int] = late[np.argsort(-judged.verdict.days_late[late], kind="stable")].tolist()
-        if not entries:
-            return
-        days = judged.entries[entries]["day"].drop_nulls()
-        booked_days = self._entries["booked_date"].take(pa.array(entries, pa.int64()))
-        facts = {
-            "amounts": self._words.money(_money(judged, entries)),
-            "first": _day_text(days.min()),
-            "last": _day_text(days.max()),
-            "booked_first": _text(pc.min(booked_days).as_py()),
-            "booked_last": _text(pc.max(booked_days).as_py()),
-            "late": int(judged.verdict.days_late[entries].max()),
-            "places": self._places([each for entry in entries for each in judged.verdict.postings(entry)]),
-        }
-        yield Finding(Status.BOOKED.code, ANOTHER_MONTH, tuple(entries), "", facts)
-
-    def _on_other_centres(self) -> Flags:
-        """Return which entries have a posting on another cost centre, and none of their group on theirs."""
-        names = ("cost_centre", "booked_cost_centre")
-        if not {*names} <= {*self._entries.column_names}:
-            return np.zeros(len(self._entries), dtype=bool)
-        verdict, ledger = self._judged.verdict, self._judged.inputs.ledger
-        is_other = pc.fill_null(pc.not_equal(*map(self._entries.column, names)), False).to_numpy().copy()
-        own = pl.DataFrame({"group": verdict.group, "centre": pl.from_arrow(self._entries["cost_centre"])})
-        theirs = pl.DataFrame(
-            {"group": verdict.posting_group, "centre": pl.from_arrow(ledger["cost_centre"])}
-        )
-        there = own.with_row_index().join(theirs.filter(pl.col("group") >= 0), ["group", "centre"], "semi")
-        is_other[there["index"].to_numpy()] = False
-        return np.asarray(is_other)
-
-    def _of_entry(self, entry: int, code: str, row: Mapping[str, Any]) -> Finding:
-        is_in_doubt = code == Status.MISSING.code and row.get("state") in IN_DOUBT
-        reason = MISSING_IN_DOUBT if is_in_doubt else code
-        look_first = self._judged.verdict.look_first.get(entry, ()) if reason in ORDERS else ()
-        amount, booked = row.get("amount"), row.get("booked_amount")
-        facts = {
-            "amount": _text(amount),
-            "currency": row.get("currency"),
-            "date": _text(row.get("date")),
-            "account": account_of(row),
-            "booked_amount": _text(booked),
-            "booked_date": _text(row.get("booked_date")),
-            "booked_account": account_of(row, "booked_"),
-            "difference": None if amount is None or booked is None else str(booked - amount),
-            "job": row.get("job_id"),
-            "batch": row.get("batch_id"),
-            "of_batch": None if row.get("job_id") else row.get("batch_id"),
-            "cost_centre": row.get("cost_centre"),
-            "booked_cost_centre": row.get("booked_cost_centre"),
-            "places": self._places(self._judged.verdict.postings(entry)) or None,
-            "named": self._named(look_first),
-        }
-        check = code if reason == ANOTHER_COST_CENTRE else row["status"]
-        where = about(row, self._words)
-        return Finding(check, reason, (entry,), where, facts, tuple(self._places(look_first)))
+        late = booked[(months != judged.month.gather(booked)).fill_null(value=False).to_numpy()]
+        entries = late[np.argsort(-self._verdict.days_late[late], kind="stable")].tolist()
+        if entries:
+            booked_days = [row["booked_date"] for row in judged.rows(entries)]
+            facts = {
+                "booked_first": min(booked_days),
+                "booked_last": max(booked_days),
+                "late": int(self._verdict.days_late[entries].max()),
+                "places": self._places([row for entry in entries for row in self._verdict.postings(entry)]),
+            }
+            yield self._of_several(Status.BOOKED.code, ANOTHER_MONTH, entries, facts)
 
     def of_group(self, group: OpenGroup) -> Finding:
-        """Return the finding of an open group."""
+        """Return the finding of an open group, with its row in the table of these."""
         judged, words, reason = self._judged, self._words, str(group.reason)
         if group.reason is Reason.OTHER_CURRENCY:
             reason = SUM_OF_CURRENCIES
         elif group.reason is not Reason.STYLE_UNKNOWN and not group.postings:
             reason = NOT_SHOWN
-        rows = judged.inputs.entries.take(pa.array(group.entries, pa.int64())).to_pylist()
-        names = {row["account_code"]: account_of(row) for row in rows if row.get("account_code")}
-        accounts = [names.get(code) or code for code in group.accounts if code]
-        is_home = {row.get("currency") for row in rows} <= {judged.currency, None}
-        exported = {judged.currency or "": judged.money(group.exported)}
-        first, last = str(day_of(group.first_day)), str(day_of(group.last_day))
+        rows = judged.rows(group.entries)
+        days = [row["date"] for row in rows]
+        exported = self._money(group.entries)
+        if {*exported} <= {judged.currency, ""}:
+            exported = {judged.currency or "": judged.money(group.exported)}
         facts = {
-            "accounts": accounts,
-            "first": first,
-            "last": last,
-            "exported": words.money(exported if is_home else _money(judged, group.entries)),
-            "booked": _text(judged.money(group.booked)),
-            "difference": _text(judged.money(group.difference)),
+            "accounts": [*dict.fromkeys(filter(None, map(account_of, rows)))],
+            "first": min(days),
+            "last": max(days),
+            "exported": words.money(exported),
+            "booked": judged.money(group.booked),
+            "difference": judged.money(group.difference),
             "currency": judged.currency,
             "places": self._places(group.postings) or None,
             "named": self._named(group.postings),
             "candidates": [about(row, words) for row in rows[:MOST_CANDIDATES]],
         }
-        until = last if last != first else None
-        where = words("ledger_part.group", accounts=accounts, first=first, until=until)
-        return Finding(Status.OPEN.code, reason, group.entries, where, facts)
+        until = facts["last"] if facts["last"] != facts["first"] else None
+        where = words("ledger_part.group", accounts=facts["accounts"], first=facts["first"], until=until)
+        row = {
+            "accounts": ", ".join(facts["accounts"]),
+            "first_day": facts["first"],
+            "last_day": facts["last"],
+            "entries": len(rows),
+            "exported": facts["exported"],
+            "ledger": facts["booked"],
+            "difference": facts["difference"],
+            "reason": reason,
+            "vouchers": "; ".join(facts["places"] or ()) or None,
+            "likeliest": "; ".join(facts["candidates"]),
+            "entry_ids": " ".join(row["entry_id"] for row in rows),
+        }
+        return replace(self._finding(Status.OPEN.code, reason, group.entries, facts, where), group=row)
 
     def not_compared(self) -> Iterator[Finding]:
         """Yield a finding for each reason why entries cannot be compared."""
         judged = self._judged
         by_reason: dict[str, list[int]] = defaultdict(list)
-        is_shown = judged.is_shown & (judged.verdict.status == Status.NOT_COMPARABLE)
+        is_shown = judged.is_shown & (self._verdict.status == Status.NOT_COMPARABLE)
         for entry in np.flatnonzero(is_shown).tolist():
-            by_reason[judged.verdict.reasons[entry]].append(entry)
+            by_reason[self._verdict.reasons[entry]].append(entry)
         for reason, entries in by_reason.items():
             own = judged.entries[entries]
-            days = own["day"].drop_nulls()
-            covered = judged.verdict.covered or (None, None)
+            covered = self._verdict.covered
+            first, last = map(day_of, covered) if covered else (None, None)
             facts = {
-                "amounts": self._words.money(_money(judged, entries)),
-                "first": _day_text(days.min()),
-                "last": _day_text(days.max()),
-                "ledger_first": _day_text(covered[0]),
-                "ledger_last": _day_text(covered[1]),
-                "lag": judged.verdict.habits.gate[1] or None,
+                "ledger_first": first,
+                "ledger_last": last,
+                "lag": self._verdict.habits.gate[1] or None,
                 "currencies": sorted(own["currency"].drop_nulls().unique().to_list()),
                 "ledger_currency": judged.currency,
+                "ours": own["account"].drop_nulls().first(),
+                "theirs": judged.postings["account"].drop_nulls().first(),
                 "fields": [field for field, name in NEEDED.items() if own[name].null_count()],
             }
             is_unknown = reason == Reason.OTHER_CURRENCY and judged.currency is None
             code = CURRENCY_UNKNOWN if is_unknown else str(reason)
-            yield Finding(Status.NOT_COMPARABLE.code, code, tuple(entries), "", facts)
+            yield self._of_several(Status.NOT_COMPARABLE.code, code, entries, facts)
+
+    def _of_several(
+        self, check: str, reason: str, entries: Sequence[int], facts: Mapping[str, Any]
+    ) -> Finding:
+        """Return the finding of entries of which the same is true, with their sums and days."""
+        days = self._judged.entries[entries]["day"].drop_nulls().to_list()
+        first, last = (day_of(end(days)) if days else None for end in (min, max))
+        own = {"amounts": self._words.money(self._money(entries)), "first": first, "last": last}
+        return self._finding(check, reason, entries, {**own, **facts})
+
+    def _money(self, entries: Sequence[int]) -> dict[str, Decimal | None]:
+        """Return the sum of some entries by currency."""
+        own = self._judged.entries[[*entries]].select("currency", pl.col("cents").fill_null(0))
+        sums = own.group_by("currency", maintain_order=True).agg(pl.sum("cents"))
+        return {currency or "": self._judged.money(cents) for currency, cents in sums.iter_rows()}
 
     def _named(self, postings: Sequence[int]) -> str | None:
         """Return how a person names postings that hold no entry: by voucher, else by document, if at all."""
         for column, held in self._held.items() if postings else ():
-            names = self._judged.inputs.ledger[column].take(pa.array(postings, pa.int64()))
-            if {*names.to_pylist()} - held:
+            if {*self._judged.postings[column][[*postings]]} - held:
                 return TO_EXPLAIN[column]
         return None
 
     @functools.cached_property
     def _held(self) -> dict[str, set[str | None]]:
         """The vouchers and documents with a posting that holds an entry: nobody explains these away."""
-        verdict, ledger = self._judged.verdict, self._judged.inputs.ledger
-        is_held = verdict.posting_group >= 0
-        for entry, rows in verdict.evidence.items():
-            if verdict.status[entry] in THERE:
-                is_held[[*rows]] = True
-        ledger = ledger.filter(pa.array(is_held)).select(
-            [name for name in TO_EXPLAIN if name in ledger.column_names]
-        )
-        return {
-            column: {None, *pl.Series(pl.from_arrow(ledger[column])).unique()}
-            for column in ledger.column_names
-        }
+        is_held = self._verdict.posting_group >= 0
+        for entry, rows in self._verdict.evidence.items():
+            is_held[[*rows]] |= self._verdict.status[entry] in THERE
+        held = self._judged.postings.filter(is_held)
+        return {column: {None, *held[column].unique()} for column in TO_EXPLAIN}
 
     def _places(self, postings: Sequence[int]) -> list[str]:
         return places_of(self._judged.inputs.ledger, [*postings], self._words)
-
-
-def _money(judged: Judged, entries: Sequence[int]) -> dict[str, Decimal | None]:
-    """Return the sum of some entries by currency."""
-    own = judged.entries[[*entries]].select("currency", pl.col("cents").fill_null(0))
-    sums = own.group_by("currency", maintain_order=True).agg(pl.sum("cents"))
-    return {currency or "": judged.money(cents) for currency, cents in sums.iter_rows()}
 
 
 def places_of(
@@ -350,13 +342,5 @@ def day_of(number: int) -> dt.date:
     return EPOCH + dt.timedelta(days=int(number))
 
 
-def _day_text(number: Any) -> str | None:
-    return None if number is None else str(day_of(number))
-
-
 def _line(value: object) -> str:
     return "" if value is None else " ".join(str(value).split())
-
-
-def _text(value: Decimal | dt.date | None) -> str | None:
-    return None if value is None else str(value)

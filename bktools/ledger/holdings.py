@@ -17,9 +17,8 @@ import pyarrow as pa
 
 from bktools.frames.schema import COUNT, TEXT
 from bktools.ledger.findings import day_of
-from bktools.ledger.inputs import Inputs, options_of, read
+from bktools.ledger.inputs import read
 from bktools.ledger.model import verdict_of
-from bktools.ledger.two_tables import entries_of, postings_of
 from bktools.ledger.verdict import BOOKED, THERE, Reason, Status, Verdict
 
 # How a posting is named, by the first of these that the ledger has.
@@ -95,14 +94,15 @@ def holdings(entries: Any, ledger: Any, *, exported: Any = None, currency: str |
     ArgumentError, InputError
         As `match_ledger`.
     """
-    own = read(entries, ledger, are_sent=False)
-    sent = read(exported, ledger) if exported is not None else None
-    unsent, postings = entries_of(own.entries, sent=False), postings_of(own.ledger)
-    both = pl.concat([unsent] if sent is None else [unsent, entries_of(sent.entries)])
-    options = {**options_of(ledger, currency=currency), "until": own.until}
-    verdict = verdict_of(both, postings, **options)
+    own = read(entries, ledger, currency=currency, are_sent=False)
+    unsent, postings = own.entries, own.postings
+    sent = unsent[:0] if exported is None else read(exported, ledger).entries
+    both = pl.concat([unsent, sent])
+    verdict = verdict_of(both, postings, **own.options)
     looked = [_looked_at(e, verdict) for e in range(unsent.height)]
-    is_booked = verdict.has(*BOOKED).tolist()
+    # An entry of which one line is proven, and another is not, may be booked.
+    lines = unsent.select("id", is_booked=verdict.has(*BOOKED)[: unsent.height])
+    is_booked = lines.select(pl.col("is_booked").all().over("id")).to_series()
     held = [
         Held.ALREADY_BOOKED if is_booked[e] else Held.MAYBE_BOOKED if rows else Held.READY
         for e, rows in enumerate(looked)
@@ -112,8 +112,8 @@ def holdings(entries: Any, ledger: Any, *, exported: Any = None, currency: str |
         pa.table({"held": pa.array([*held], TEXT), "voucher": _vouchers(own.ledger, first)}),
         unsent.is_empty() or bool(both["account"].is_in(postings["account"].drop_nulls().implode()).any()),
         verdict.habits.is_known,
-        () if sent is None else _whole_batches(sent, verdict),
-        _missing(own.entries.column("entry_id").to_pylist(), unsent, held, verdict),
+        _whole_batches(sent, verdict),
+        _missing(unsent, held, verdict),
         tuple(map(day_of, verdict.covered)) if verdict.covered else (),
     )
 
@@ -125,29 +125,26 @@ def _looked_at(e: int, verdict: Verdict) -> Sequence[int]:
     return verdict.look_first.get(e, ())
 
 
-def _missing(ids: list[str], days: pl.DataFrame, held: list[Held], verdict: Verdict) -> dict[str, dt.date]:
+def _missing(unsent: pl.DataFrame, held: list[Held], verdict: Verdict) -> dict[str, dt.date]:
     """Return until which day the posting of each missing entry may follow, by the ledger's habits."""
     clock = "month_end" if verdict.habits.unit in OF_BATCHES else verdict.habits.clock
     if not verdict.habits.is_known or clock == "sent_day":
         return {}
     # The voucher of an entry that is not covered yet may follow on a day that the ledger lacks.
     return {
-        ids[e]: day_of(days[clock][e] + verdict.habits.gate[1])
+        unsent["id"][e]: day_of(unsent[clock][e] + verdict.habits.gate[1])
         for e in np.flatnonzero([one is Held.READY for one in held]).tolist()
         if verdict.status[e] == Status.MISSING or verdict.reasons.get(e) == Reason.NOT_COVERED
     }
 
 
-def _whole_batches(sent: Inputs, verdict: Verdict) -> tuple[str, ...]:
+def _whole_batches(sent: pl.DataFrame, verdict: Verdict) -> tuple[str, ...]:
     """Return the accepted batches whose entries are all in the ledger."""
-    if not {"batch_id", "state"} <= {*sent.entries.column_names}:
-        return ()
-    rows = pl.DataFrame({name: pl.from_arrow(sent.entries.column(name)) for name in ("batch_id", "state")})
     # The entries that were sent follow the ones that were not.
-    status = verdict.status[len(verdict.status) - rows.height :]
-    is_there = pl.Series(np.isin(status, BOOKED)) & (rows["state"] == "ACCEPTED")
-    batches = rows.select("batch_id", is_there=is_there).drop_nulls("batch_id").group_by("batch_id")
-    return tuple(sorted(batches.agg(pl.col("is_there").all()).filter("is_there")["batch_id"].to_list()))
+    status = verdict.status[len(verdict.status) - sent.height :]
+    is_there = pl.Series(np.isin(status, BOOKED)) & (sent["state"] == "ACCEPTED")
+    batches = sent.select("batch", is_there=is_there).drop_nulls("batch").group_by("batch")
+    return tuple(sorted(batches.agg(pl.col("is_there").all()).filter("is_there")["batch"].to_list()))
 
 
 def _vouchers(ledger: pa.Table, rows: np.ndarray) -> pa.Array:

@@ -1,10 +1,10 @@
-"""The two frames of a match as Arrow tables, checked."""
+"""The two frames of a match: checked, as Arrow tables with all columns, and as the engine reads them."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,67 +29,83 @@ from bktools.ledger.whole_numbers import are_distinct
 from bktools.wording import Sentence
 
 EPOCH = dt.date(1970, 1, 1)
+FRIDAY = 5
 
-# The kinds of the used columns by frame, in the words of `frames.columns.KINDS`.
-TEXTS = (
-    "entry_id batch_id company_id state account_code currency supplier description document_number "
-    "employee_id tax_code cost_centre period"
-)
-POSTING_TEXTS = "account_code currency text document_number voucher_id foreign_currency cost_centre"
-DATE_AND_AMOUNT = {"date": "a date", "amount": "an exact number"}
-USED: Mapping[str, Mapping[str, str]] = {
-    "exported": dict.fromkeys(TEXTS.split(), "text") | DATE_AND_AMOUNT,
-    "ledger": dict.fromkeys(POSTING_TEXTS.split(), "text")
-    | DATE_AND_AMOUNT
-    | {"foreign_amount": "an exact number"},
+# The texts and amounts that are read of each frame, with their names in the engine.
+TEXTS = {
+    "exported": {
+        "entry_id": "id",
+        "batch_id": "batch",
+        "company_id": "company",
+        "state": "state",
+        "account_code": "account",
+        "account_name": "account_name",
+        "currency": "currency",
+        "supplier": "supplier",
+        "description": "description",
+        "document_number": "document",
+        "employee_id": "employee",
+        "tax_code": "code",
+        "cost_centre": "centre",
+        "period": "period",
+    },
+    "ledger": {
+        "voucher_id": "voucher",
+        "account_code": "account",
+        "account_name": "account_name",
+        "currency": "currency",
+        "text": "text",
+        "document_number": "document",
+        "foreign_currency": "fcurrency",
+        "cost_centre": "centre",
+    },
 }
-TYPES = {"text": schema.TEXT, "a date": schema.DATE}
+AMOUNTS = {"exported": {"amount": "cents"}, "ledger": {"amount": "cents", "foreign_amount": "fcents"}}
 # The columns that each frame must have, without gaps, and the function that returns such a frame.
 REQUIRED = {
     "exported": (("entry_id",), "load_export_jobs(entries=True)"),
     "ledger": (("account_code", "date", "amount"), "read_general_ledger"),
 }
-
-# The columns that a match adds to entries, besides the posting's; an entry has no others of these names.
-ADDED = ("status", "days_late", "differences", "reason", "to_do", "who")
-OF_POSTING = "booked_"
 # Columns without which less is compared, by frame.
 EXPECTED = {
     "exported": ("account_code", "date", "amount", "currency"),
     "ledger": ("currency", "text", "voucher_id"),
 }
 
-
+# The columns that a match adds to entries, besides the posting's; an entry has no others of these names.
+ADDED = ("status", "days_late", "differences", "reason", "to_do", "who")
+OF_POSTING = "booked_"
 # Amounts have two decimals at least.
 CENTS = pa.table({"amount": pa.array([], pa.decimal128(schema.DIGITS, 2))})
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """The frames as they are matched, with all their columns.
+    """The frames as they are matched.
 
     Parameters
     ----------
-    entries : pyarrow.Table
-        The entries that may be in the ledger; their IDs are in `entry_id`.
-    ledger : pyarrow.Table
-        The postings; the amounts of both tables have the same decimals.
-    lacking : tuple
-        The columns that a frame lacks: its name, and the column's.
+    exported, ledger : pyarrow.Table
+        Both frames with all their columns; their amounts have the same decimals.
+    entries, postings : DataFrame
+        The same rows as the engine reads them: whole cents (or smaller units), days since 1970-01-01, texts.
+        A column that a frame lacks is empty.
+    lacking : tuple of str
+        The columns that a frame lacks: its name and the column's.
     not_sent : mapping
         How many entries of batches that were not sent were left out, by state.
-    explained : frozenset of int
-        Rows of the postings of vouchers, or documents, that a person has looked up: they hold no entry.
-    until : int or None
-        The last day that the ledger shows, in days since 1970, where its file says when it was exported.
+    options : mapping
+        What a person or the file says of the ledger: `style`, `reverse_sign`, `currency`; `until`, the last
+        day that it shows; `explained`, the rows of postings that hold no entry.
     """
 
-    entries: pa.Table
+    exported: pa.Table
     ledger: pa.Table
-    lacking: tuple[tuple[str, str], ...]
+    entries: pl.DataFrame
+    postings: pl.DataFrame
+    lacking: tuple[str, ...]
     not_sent: Mapping[str, int]
-    explained: frozenset[int]
-    until: int | None
+    options: Mapping[str, Any]
 
     @property
     def scale(self) -> int:
@@ -97,35 +113,43 @@ class Inputs:
         return int(self.ledger.schema.field("amount").type.scale)
 
 
-def read(exported: Any, ledger: Any, explained: Sequence[str] = (), *, are_sent: bool = True) -> Inputs:
-    """Return both frames as Arrow tables; raise when one cannot be matched.
+def read(
+    exported: Any,
+    ledger: Any,
+    *,
+    explained: Sequence[str] = (),
+    style: str | None = None,
+    reverse_sign: bool | None = None,
+    currency: str | None = None,
+    are_sent: bool = True,
+) -> Inputs:
+    """Return both frames as they are matched; raise when one cannot be matched.
 
     Of entries that `are_sent` those of batches that were not sent are left out.
     """
+    options = options_of(ledger, style, reverse_sign)
     entries, postings = in_memory(exported, "exported"), postings_in(ledger)
     if "entry_id" not in entries.column_names and "id" in entries.column_names:
         names = ["entry_id" if name == "id" else name for name in entries.column_names]
         entries = entries.rename_columns(names)
     of_posting = [name for name in entries.column_names if name.startswith(OF_POSTING)]
-    entries = without_columns(entries, [*ADDED, *of_posting])
-    entries, postings, _ = tables_in_one_scale(_checked(entries, "exported"), postings, CENTS)
+    entries = _checked(without_columns(entries, [*ADDED, *of_posting]), "exported")
+    entries, postings, _ = tables_in_one_scale(entries, postings, CENTS)
     if postings.schema.field("amount").type.bit_width > schema.MONEY.bit_width:
         raise InputError(Sentence("error.too_many_digits", most=schema.DIGITS), source="exported and ledger")
-    not_sent: Mapping[str, int] = {}
+    not_sent: dict[str, int] = {}
     if are_sent and "state" in entries.column_names:
-        entries, not_sent = _sent(entries)
+        was_sent = pc.is_in(entries["state"], pa.array([*schema.MAYBE_SENT, None], schema.TEXT))
+        states = entries.filter(pc.invert(was_sent))["state"].value_counts().to_pylist()
+        not_sent = {state["values"]: state["counts"] for state in states}
+        entries = entries.filter(was_sent)
     _refuse_companies(entries)
     _refuse_repeated(entries)
-    tables = {"exported": entries, "ledger": postings}
-    lacking = ((name, column) for name, columns in EXPECTED.items() for column in columns)
-    return Inputs(
-        entries,
-        postings,
-        tuple((name, column) for name, column in lacking if not has_values(tables[name], column)),
-        not_sent,
-        _explained_rows(postings, explained),
-        _last_day(ledger, postings),
-    )
+    options |= {"currency": currency, "explained": _explained_rows(postings, explained)}
+    options["until"] = _last_day(ledger, postings)
+    theirs = _typed(postings, "ledger")
+    ours = _in_codes_of(theirs, _entries(_typed(entries, "exported"), sent=are_sent))
+    return Inputs(entries, postings, ours, theirs, (*_lacking(entries, postings),), not_sent, options)
 
 
 def postings_in(ledger: Any) -> pa.Table:
@@ -137,7 +161,6 @@ def options_of(
     ledger: Any,
     style: str | None = None,
     reverse_sign: bool | None = None,  # noqa: FBT001 - as a caller gave it
-    currency: str | None = None,
 ) -> dict[str, Any]:
     """Return what a person says about a ledger, by these arguments, else by those it was read with."""
     source = source_of(ledger)
@@ -145,7 +168,99 @@ def options_of(
     if style is not None and style not in schema.STYLES:
         raise ArgumentError("style", Sentence("rule.one_of", choices=", ".join(schema.STYLES)), style)
     is_reversed = source.get("reverse_sign") if reverse_sign is None else reverse_sign
-    return {"style": style, "reverse_sign": is_reversed, "currency": currency}
+    return {"style": style, "reverse_sign": is_reversed}
+
+
+def _checked(table: pa.Table, name: str) -> pa.Table:
+    """Return a table with one type for all texts and dates that are used; raise when it cannot be matched."""
+    needed, source = REQUIRED[name]
+    kinds = dict.fromkeys(TEXTS[name], "text") | dict.fromkeys(AMOUNTS[name], "an exact number")
+    require_columns(name, table.column_names, needed, source)
+    require_kinds(name, table.schema, kinds | {"date": "a date"})
+    refuse_gaps(name, {column: table.column(column).null_count for column in needed})
+    return with_types(table, dict.fromkeys(TEXTS[name], schema.TEXT) | {"date": schema.DATE}, name)
+
+
+def _lacking(entries: pa.Table, postings: pa.Table) -> Iterator[str]:
+    """Yield the columns that a frame lacks, each with the name of its frame."""
+    for name, table in {"exported": entries, "ledger": postings}.items():
+        yield from (f"{name}_{column}" for column in EXPECTED[name] if not has_values(table, column))
+    if has_values(postings, "cost_centre") and not has_values(entries, "cost_centre"):
+        yield "exported_cost_centre"
+
+
+def has_values(table: pa.Table, name: str) -> bool:
+    """Whether a table has a column with a value; the journal has all columns, empty ones, too."""
+    return name in table.column_names and (not len(table) or table.column(name).null_count < len(table))
+
+
+def _typed(table: pa.Table, name: str) -> pl.DataFrame:
+    """Return a frame as the engine reads it, but for its days."""
+    frame = pl.DataFrame(pl.from_arrow(table))
+    there = {column for column, kind in frame.schema.items() if kind != pl.Null}
+    scale = table.schema.field("amount").type.scale if "amount" in there else 2
+
+    def own(column: str, kind: Any) -> pl.Expr:
+        return pl.col(column).cast(kind) if column in there else pl.lit(None, kind)
+
+    columns = {new: own(column, pl.String) for column, new in TEXTS[name].items()}
+    columns["currency"] = columns["currency"].str.to_uppercase()
+    for column, new in AMOUNTS[name].items():
+        columns[new] = (own(column, pl.Decimal(38, scale)) * 10**scale).cast(pl.Int64)
+    if name == "ledger":
+        columns["fcurrency"] = columns["fcurrency"].str.to_uppercase()
+        return frame.select(**columns, day=_number(own("date", pl.Date)))
+    if frame.schema.get("sent_at") == pl.String:
+        columns["sent_day"] = own("sent_at", pl.String).str.head(10).str.to_date(strict=False)
+    else:
+        columns["sent_day"] = own("sent_at", pl.Date)
+    return frame.select(**columns, day=own("date", pl.Date))
+
+
+def _entries(typed: pl.DataFrame, *, sent: bool) -> pl.DataFrame:
+    """Return entries with the days from which a delay may count."""
+    day = pl.col("day")
+    # What is of a closed month is booked in the month for which it was sent.
+    opened = pl.max_horizontal(day, pl.col("period").str.to_date("%Y-%m", strict=False))
+    weekend = pl.when(day.dt.weekday() > FRIDAY).then(8 - day.dt.weekday()).otherwise(0)
+    return typed.with_columns(
+        day=_number(day),
+        work_day=_number(day + pl.duration(days=weekend)),
+        open_day=_number(opened),
+        week_end=_number(day.dt.truncate("1w") + pl.duration(days=6)),
+        month_end=_number(opened.dt.month_end()),
+        sent_day=_number(pl.col("sent_day")),
+        sent=pl.lit(sent),
+    )
+
+
+def _in_codes_of(postings: pl.DataFrame, entries: pl.DataFrame) -> pl.DataFrame:
+    """Return entries with the ledger's codes of their accounts, where not one code of both is the same.
+
+    One side may have names in place of codes, or numbers that were written in another way.
+    """
+    names = ("account", "account_name")
+    ours, theirs = (side.select(names).unique() for side in (entries, postings))
+    if ours["account"].is_in(theirs["account"].implode()).any():
+        return entries
+    codes = defaultdict(set)
+    for code, name in theirs.drop_nulls("account").rows():
+        codes[_plain(code)].add(code)
+        codes[_plain(name)].add(code)
+    one = {text: min(own) for text, own in codes.items() if text and len(own) == 1}
+    own = {code: one.get(_plain(code)) or one.get(_plain(name)) for code, name in ours.rows()}
+    codes_of = pl.col("account").replace_strict(own, default=None, return_dtype=pl.String)
+    return entries.with_columns(account=codes_of.fill_null(pl.col("account")))
+
+
+def _plain(name: str | None) -> str:
+    """Return a code or name without what may differ: case, blanks, leading zeros, decimals."""
+    return " ".join((name or "").casefold().split()).lstrip("0").removesuffix(".0")
+
+
+def _number(day: pl.Expr) -> pl.Expr:
+    """Return days as numbers since 1970-01-01."""
+    return day.cast(pl.Int32).cast(pl.Int64)
 
 
 def _last_day(ledger: Any, postings: pa.Table) -> int | None:
@@ -169,28 +284,6 @@ def _explained_rows(ledger: pa.Table, explained: Sequence[str]) -> frozenset[int
         if not name or name not in by_name:
             raise ArgumentError("explained", Sentence("rule.voucher"), name)
     return frozenset().union(*(by_name[name] for name in names))
-
-
-def has_values(table: pa.Table, name: str) -> bool:
-    """Whether a table has a column with a value; the journal has all columns, empty ones, too."""
-    return name in table.column_names and (not len(table) or table.column(name).null_count < len(table))
-
-
-def _checked(table: pa.Table, name: str) -> pa.Table:
-    """Return a table with one type for all texts and dates that are used; raise when it cannot be matched."""
-    needed, source = REQUIRED[name]
-    require_columns(name, table.column_names, needed, source)
-    require_kinds(name, table.schema, USED[name])
-    refuse_gaps(name, {column: table.column(column).null_count for column in needed})
-    types = {column: TYPES[kind] for column, kind in USED[name].items() if kind in TYPES}
-    return with_types(table, types, name)
-
-
-def _sent(entries: pa.Table) -> tuple[pa.Table, dict[str, int]]:
-    """Return the entries that may have been booked, and the number of the others by state."""
-    was_sent = pc.is_in(entries.column("state"), pa.array([*schema.MAYBE_SENT, None], schema.TEXT))
-    states = entries.filter(pc.invert(was_sent)).column("state").value_counts().to_pylist()
-    return entries.filter(was_sent), {state["values"]: state["counts"] for state in states}
 
 
 def _refuse_companies(entries: pa.Table) -> None:

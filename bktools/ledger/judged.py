@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -13,12 +13,19 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.ledger.inputs import Inputs, has_values
-from bktools.ledger.verdict import THERE, OpenGroup, Reason, Verdict
+from bktools.frames.schema import COUNT, TEXT
+from bktools.ledger.inputs import OF_POSTING, Inputs
+from bktools.ledger.verdict import THERE, Reason, Status, Verdict
 from bktools.ledger.whole_numbers import Flags, Numbers, first_rows, sums
 
 NOTHING = -1
 MONTHS = 12  # of a year
+CODES = pa.array([status.code for status in Status], TEXT)
+# The posting's columns that an entry gets as evidence, with OF_POSTING in front.
+EVIDENCE = (
+    *("date", "account_code", "account_name", "amount", "text"),
+    *("document_number", "voucher_id", "cost_centre", "line"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +35,7 @@ class Judged:
     Parameters
     ----------
     inputs : Inputs
-        The frames with all their columns.
-    entries, postings : DataFrame
-        The same rows in whole numbers, as `entries_of` and `postings_of` return them.
+        Both tables.
     verdict : Verdict
         Of all entries.
     months : tuple of str or None
@@ -38,21 +43,27 @@ class Judged:
     """
 
     inputs: Inputs
-    entries: pl.DataFrame
-    postings: pl.DataFrame
     verdict: Verdict
     months: tuple[str, str] | None
+
+    @property
+    def entries(self) -> pl.DataFrame:
+        """The entries in whole numbers."""
+        return self.inputs.entries
+
+    @property
+    def postings(self) -> pl.DataFrame:
+        """The postings in whole numbers."""
+        return self.inputs.postings
 
     # ---- entries
 
     @functools.cached_property
     def month(self) -> pl.Series:
         """The number of each entry's month: that of its close, else of its date; null where none is known."""
-        if self.entries.is_empty() or not has_values(self.inputs.entries, "period"):
-            return self.month_of_day
-        periods = pl.Series(pl.from_arrow(self.inputs.entries.column("period"))).cast(pl.String)
-        numbers = {text: month_number(text) for text in periods.drop_nulls().unique().to_list()}
-        return periods.replace_strict(numbers, return_dtype=pl.Int64).fill_null(self.month_of_day)
+        period = self.entries["period"]
+        year, month = (period.str.slice(*part).cast(pl.Int64, strict=False) for part in ((0, 4), (5, 2)))
+        return (MONTHS * year + month - 1).fill_null(self.month_of_day)
 
     @property
     def month_of_day(self) -> pl.Series:
@@ -118,16 +129,9 @@ class Judged:
         named = np.zeros(len(self.cents), dtype=bool)
         for rows in self.verdict.evidence.values():
             named[[*rows]] = True
-        for group in self._groups:
+        for group in self.verdict.open_groups:
             named[[*group.postings]] = True
         return named & (self.verdict.posting_group < 0)
-
-    @functools.cached_property
-    def is_free(self) -> Flags:
-        """Which costs are of no entry, named for none, and may be of one: no person has explained them."""
-        free: Flags = (self.verdict.posting_group < 0) & ~self.is_looked_at & self.verdict.is_cost
-        free[[*self.inputs.explained]] = False
-        return free
 
     @functools.cached_property
     def is_not_from_export(self) -> Flags:
@@ -147,52 +151,28 @@ class Judged:
         """The number of each posting's month."""
         return _numbers_of_months(self.postings["day"])
 
-    # ---- open groups
-
-    @property
-    def open_groups(self) -> tuple[OpenGroup, ...]:
-        """The open groups with entries that are shown."""
-        return tuple(one for one in self._groups if self.is_shown[[*one.entries]].any())
+    # ---- tables
 
     @functools.cached_property
-    def _groups(self) -> tuple[OpenGroup, ...]:
-        """All open groups; where the ledger does not show how it books, one an account."""
-        by_account: dict[tuple[str, ...], list[OpenGroup]] = {}
-        groups = []
-        is_known = self.verdict.habits.is_known
-        for group in self.verdict.open_groups:
-            is_sum = group.reason is Reason.OTHER_CURRENCY
-            if group.reason is Reason.STYLE_UNKNOWN or not (is_known or is_sum or group.postings):
-                by_account.setdefault(group.accounts, []).append(replace(group, reason=Reason.STYLE_UNKNOWN))
-            elif group.reason is Reason.OTHER_CURRENCY and not group.postings:
-                groups.append(self._on_accounts([group]))
-            else:
-                groups.append(group)
-        return (*groups, *map(self._on_accounts, by_account.values()))
+    def table(self) -> pa.Table:
+        """The entries with status, delay, reason, and the columns of the posting of each."""
+        table, ledger, at = self.inputs.exported, self.inputs.ledger, rows_of(self.posting)
+        for name in EVIDENCE:
+            if name == "amount":
+                table = table.append_column(f"{OF_POSTING}amount", self.column_of(self.booked))
+            elif name in ledger.column_names:
+                table = table.append_column(f"{OF_POSTING}{name}", ledger.column(name).take(at))
+        verdict, reasons = self.verdict, np.full(len(table), NOTHING)
+        reasons[[*verdict.reasons]] = [*map([*Reason].index, verdict.reasons.values())]
+        late = pa.array(verdict.days_late, COUNT, mask=verdict.status != Status.BOOKED)
+        table = table.append_column("status", CODES.take(pa.array(verdict.status)))
+        table = table.append_column("days_late", late)
+        return table.append_column("reason", pa.array([*Reason], TEXT).take(rows_of(reasons)))
 
-    def _on_accounts(self, groups: Sequence[OpenGroup]) -> OpenGroup:
-        """Return groups of the same accounts as one, with the unmatched postings on these near their days."""
-        first, last = min(one.first_day for one in groups), max(one.last_day for one in groups)
-        gate = self.verdict.habits.gate
-        on_accounts = self.postings["account"].is_in(groups[0].accounts).fill_null(value=False)
-        near = self.postings["day"].is_between(first + gate[0], last + gate[1]).fill_null(value=False)
-        is_near = (on_accounts & near).to_numpy() & self.is_in_home_currency
-        rows = np.flatnonzero(is_near & (self.verdict.posting_group < 0))
-        exported = sum(one.exported for one in groups)
-        is_home = groups[0].reason is Reason.STYLE_UNKNOWN
-        booked = int(self.cents[rows].sum())
-        return replace(
-            groups[0],
-            entries=tuple(dict.fromkeys(entry for one in groups for entry in one.entries)),
-            first_day=first,
-            last_day=last,
-            exported=exported,
-            booked=booked,
-            difference=booked - exported if is_home else None,
-            postings=tuple(rows.tolist()),
-        )
-
-    # ---- values
+    def rows(self, entries: Sequence[int]) -> list[dict[str, Any]]:
+        """Return entries with the columns of their postings."""
+        rows: list[dict[str, Any]] = self.table.take(pa.array(entries, pa.int64())).to_pylist()
+        return rows
 
     def money(self, cents: int | None) -> Decimal | None:
         """Return whole numbers as an exact amount."""
@@ -204,11 +184,10 @@ class Judged:
         whole = cents.cast(pl.Int64).to_arrow().cast(pa.decimal128(19, 0))
         return pc.multiply(whole, Decimal(1).scaleb(-self.inputs.scale)).cast(kind)
 
-    def habits(self) -> dict[str, Any]:
-        """Return how the ledger books, as codes and numbers."""
-        habits = self.verdict.habits
-        rates = [rate / 10 for rate in habits.tax_rates]
-        return {**asdict(habits), "share": int(100 * habits.share), "tax_rates": rates}
+
+def rows_of(numbers: Any) -> pa.Array:
+    """Return rows to take; one below 0 is null."""
+    return pa.array(numbers, pa.int64(), mask=numbers < 0)
 
 
 def values_at(values: pl.Series, rows: Numbers) -> pl.Series:

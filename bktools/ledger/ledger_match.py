@@ -11,13 +11,14 @@ from typing import Any
 import pandas as pd
 
 from bktools import views
-from bktools.consoles import INDENT, readable
+from bktools.consoles import INDENT
 from bktools.frames.findings import as_html, as_lines
 from bktools.frames.incoming import arrow_of
 from bktools.frames.results import Result
 from bktools.frames.schema import IN_DOUBT
 from bktools.frames.sums import NOTHING, money_of
 from bktools.ledger.verdict import ARRIVED, Status
+from bktools.visible import printable
 from bktools.wording import Words
 
 STATUSES = [status.code for status in Status]
@@ -136,7 +137,7 @@ class LedgerMatch(Result):
         others = [*self.remarks, *self.account_lines(".open_accounts")]
         findings = as_lines(self._named, self.words, "ledger")
         sums, others = ([INDENT + line for line in lines] for lines in (self.sums, others))
-        return readable("\n".join([self.headline, *sums, *findings, *others]))
+        return printable("\n".join([self.headline, *sums, *findings, *others]))
 
     def _repr_html_(self) -> str:
         lines = [*self.sums, *self.account_lines(".open_accounts"), *self.remarks]
@@ -166,9 +167,8 @@ class LedgerMatch(Result):
     def style(self) -> str:
         """One line: how the ledger books entries, such as in sums of a day, or that it is unknown."""
         habits, words = self.habits, self.words
-        if habits["unit"] is None or not habits["is_known"]:
-            key = "currency_unknown" if habits["currency"] is None else "unknown"
-            return words(f"match.{key}", share=habits["share"])
+        if not habits["is_known"]:
+            return words("match.unknown", share=habits["share"])
         return words(
             "match.style",
             unit=habits["unit"],
@@ -207,7 +207,7 @@ class LedgerMatch(Result):
     def remarks(self) -> list[str]:
         """A line for each: style, splits, batches in doubt, and what is not compared."""
         entries, words = self.entries, self.words
-        lines = [self.style] if len(entries) else []
+        lines = [self.style] if self.habits["unit"] else []
         split = entries[entries["split_line"].fillna(0) > 0] if "split_line" in entries else entries[:0]
         if len(split):
             lines.append(words("match.split", entries=split["entry_id"].nunique(), count=len(split)))

@@ -6,18 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.frames.schema import IN_DOUBT, Month
 from bktools.ledger.findings import about
-from bktools.ledger.inputs import Inputs, options_of, read
+from bktools.ledger.inputs import Inputs, read
 from bktools.ledger.judged import Judged
 from bktools.ledger.ledger_match import LedgerMatch
 from bktools.ledger.model import verdict_of
 from bktools.ledger.tables import match_of
-from bktools.ledger.two_tables import entries_of, postings_of
 from bktools.ledger.verdict import THERE, Verdict
 from bktools.wording import Sentence, words
 
@@ -108,36 +106,34 @@ def match_ledger(
     [['e1', 'booked', 'A 1'], ['e2', 'open', '']]
     """
     months = _months(period)
-    options = options_of(ledger, style, reverse_sign, currency)
-    inputs = read(exported, ledger, explained)
-    entries, postings = entries_of(inputs.entries), postings_of(inputs.ledger)
-    options["until"] = inputs.until
-    if inputs.explained:
-        _refuse_proofs(inputs, entries, postings, verdict_of(entries, postings, **options))
-    verdict = verdict_of(entries, postings, explained=inputs.explained, **options)
-    judged = Judged(inputs, entries, postings, verdict, months)
-    return match_of(judged, words(language))
+    inputs = read(
+        exported, ledger, explained=explained, style=style, reverse_sign=reverse_sign, currency=currency
+    )
+    if inputs.options["explained"]:
+        _refuse_proofs(
+            inputs, verdict_of(inputs.entries, inputs.postings, **{**inputs.options, "explained": ()})
+        )
+    verdict = verdict_of(inputs.entries, inputs.postings, **inputs.options)
+    return match_of(Judged(inputs, verdict, months), words(language))
 
 
-def _refuse_proofs(inputs: Inputs, entries: pl.DataFrame, postings: pl.DataFrame, verdict: Verdict) -> None:
+def _refuse_proofs(inputs: Inputs, verdict: Verdict) -> None:
     """Refuse explained postings that hold an entry: without them it would be booked once more.
 
     These are the postings of its verdict, and those to look at with a document that it alone has. An entry in
     doubt is held by none: a person says which postings are its own.
     """
-    explained, document = inputs.explained, entries["document"]
-    in_doubt = np.zeros(entries.height, np.bool_)
-    if "state" in inputs.entries.column_names:
-        in_doubt = pl.Series(pl.from_arrow(inputs.entries["state"])).is_in(IN_DOUBT).to_numpy()
+    explained, document = inputs.options["explained"], inputs.entries["document"]
     groups = np.unique(verdict.posting_group[[*explained]])
     is_held = np.isin(verdict.group, groups[groups >= 0])
     is_alone = document.is_unique() & document.is_not_null()
     for entry, rows in verdict.evidence.items():
         own = [row for row in rows if row in explained]
-        has_document = is_alone[entry] and document[entry] in postings["document"][own]
+        has_document = is_alone[entry] and document[entry] in inputs.postings["document"][own]
         is_held[entry] |= bool(own) and (verdict.status[entry] in THERE or has_document)
+    in_doubt = inputs.entries["state"].is_in(IN_DOUBT).fill_null(value=False).to_numpy()
     for entry in np.flatnonzero(is_held & ~in_doubt)[:1].tolist():
-        (row,) = inputs.entries.slice(entry, 1).to_pylist()
+        (row,) = inputs.exported.slice(entry, 1).to_pylist()
         raise ArgumentError("explained", Sentence("rule.holds_entry", entry=about(row, words())))
 
 

@@ -10,6 +10,7 @@ group's last day, the end of its week or month, or the day of sending: whichever
 1. Vouchers: by number, else document, else running balance. Contra accounts carry at least half of the costs
    in most of their vouchers, and more than half of these amounts do not come back: without such an account,
    vouchers have no cost side, and entries stay open. The side of costs is that of most postings, or as given.
+   Where an entry is one voucher, each line of a cost side of equal lines is one, too.
 2. Unit and gate: the finest unit that explains nearly as many entries as the best one (within 5%); a receipt
    of several lines is as fine as an entry. The gate holds 97% of the vouchers whose amount is singular; with
    fewer than five of these it is 0 to 6 days.
@@ -79,10 +80,10 @@ from bktools.ledger.gates import EARLIER, FEW, LATEST, Gate, covered_by
 from bktools.ledger.leftovers import Kinds, on_their_accounts, pieces_left, reopened
 from bktools.ledger.lookalikes import Lookalikes, decide_missing, look_first
 from bktools.ledger.matching import DECIDABLE, Matching, matching_of, ranked_matchings
-from bktools.ledger.net_views import on_lines, on_nets
+from bktools.ledger.net_views import View, on_lines, on_nets
 from bktools.ledger.study import Study
 from bktools.ledger.tax_rates import rates_of
-from bktools.ledger.telling import Telling, leave_open, likeliest
+from bktools.ledger.telling import Telling, leave_by_account, leave_open, likeliest
 from bktools.ledger.verdict import Habits, Reason, Status, Verdict
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, among
 
@@ -105,9 +106,9 @@ def verdict_of(
     Parameters
     ----------
     entries : DataFrame
-        As `entries_of` returns it.
+        As `inputs` makes it.
     postings : DataFrame
-        As `postings_of` returns it.
+        As `inputs` makes it.
     style : str, optional
         What has one voucher, where a person knows it: one of `STYLES`.
     reverse_sign : bool, optional
@@ -127,7 +128,11 @@ def verdict_of(
     verdict = Verdict(entries.height, postings["cents"].fill_null(0).to_numpy())
     verdict.habits = Habits(currency=currency)
     verdict.decide(np.flatnonzero(~has_values), Status.NOT_COMPARABLE, Reason.VALUE_UNKNOWN)
-    if has_values.any():
+    names = postings["account"].drop_nulls().implode()
+    if postings.height and not entries["account"].is_in(names).any():
+        verdict.covered = covered_by(theirs.day, until)
+        verdict.decide(np.flatnonzero(has_values), Status.NOT_COMPARABLE, Reason.OTHER_ACCOUNTS)
+    elif has_values.any():
         sign = None if reverse_sign is None else -1 if reverse_sign else 1
         verdict.habits, verdict.covered = _judge(verdict, ours, theirs, style, sign, currency, until)
     assert (verdict.status >= 0).all(), "each entry has a status"
@@ -170,7 +175,6 @@ def _judge(
     matching = ranked[0]
     if not entries.is_home.all():
         matching = matching_of(entries, books, matching.unit, like=matching)
-    draft.is_cost[books.lines.row[books.is_cost]] = True
     study = Study(draft, entries, books, matching, covered)
     share = _decide(study)
     return _habits_of(study, share, currency), covered
@@ -256,7 +260,9 @@ def _without_tax(
 ) -> tuple[Columns, AnnotatedPostings, list[Matching]]:
     """Return entries, ledger and matchings without tax, where that explains as many entries."""
     best, home = ranked[0], int(entries.is_home.sum())
-    views = []
+    views: list[View | None] = []
+    if best.unit.name == "entry" and (equal := books.equal_lines).any():
+        views.append((entries, books.by_lines(equal)))
     if best.entries < home or best.unit.part == VOUCHER:
         views.append(on_nets(entries, books, ranked))
     if best.unit.is_sum or best.entries < KNOWN * home:
@@ -389,6 +395,7 @@ def _decide_others(study: Study, pieces: Sequence[Piece], share: float) -> None:
         telling = Telling(study, opened)
         free = Lookalikes(study, telling.explained)
         decide_missing(study, telling, foreign, free)
+    leave_by_account(study)
     look_first(study, free)
 
 
@@ -398,10 +405,10 @@ def _leave_unknown(study: Study, group: Group) -> None:
     part = int(matching.nearest[group.number]) if matching.unit.is_sum else -1
     if part >= 0:
         v, account = int(matching.parts.v[part]), int(matching.parts.account[part])
-        off = int(matching.parts.total[part]) - group.total
+        booked = int(matching.parts.total[part])
         rows = study.books.rows_of_part(v, account).tolist()
-        others = likeliest(_without_named(study, group), off)
-        leave_open(study, group, others, Reason.SEVERAL_STORIES, rows, off)
+        others = likeliest(_without_named(study, group), booked - group.total)
+        leave_open(study, group, others, Reason.SEVERAL_STORIES, rows, booked)
         return
     for x in group.entries:
         near = (p for p in study.case.free.of_gross.get(x.cents, ()) if -EARLIER <= p.day - x.day <= LATEST)

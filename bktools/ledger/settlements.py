@@ -19,9 +19,8 @@ import polars as pl
 from bktools.frames.incoming import source_of
 from bktools.frames.schema import IN_DOUBT
 from bktools.ledger.findings import account_of, day_of, place_of, places_of
-from bktools.ledger.inputs import EPOCH, options_of, read
+from bktools.ledger.inputs import EPOCH, read
 from bktools.ledger.model import verdict_of
-from bktools.ledger.two_tables import entries_of, postings_of
 from bktools.ledger.verdict import ARRIVED, BOOKED, Status, Verdict
 from bktools.ledger.whole_numbers import Numbers
 from bktools.wording import Words, words
@@ -105,11 +104,10 @@ class _Evidence:
         words: Words,
     ) -> None:
         self._words, self._by_person = words, explained
-        self._inputs = read(exported, ledger, explained, are_sent=False)
-        state = pl.Series(exported["state"].to_numpy(dtype=object), dtype=pl.String)
-        entries = entries_of(self._inputs.entries).with_columns(sent=state == "ACCEPTED")
-        self._entries = entries.filter(state.is_in(["ACCEPTED", *IN_DOUBT]))
-        self._postings = postings_of(self._inputs.ledger)
+        self._inputs = read(exported, ledger, explained=explained, currency=currency, are_sent=False)
+        entries = self._inputs.entries.filter(pl.col("state").is_in(["ACCEPTED", *IN_DOUBT]))
+        self._entries = entries.with_columns(sent=pl.col("state") == "ACCEPTED")
+        self._postings = self._inputs.postings
         named, now = source_of(ledger).get("exported_at"), dt.datetime.now(dt.UTC)
         # Postings of days after the ledger's export are planned, and show nothing.
         self._now = dt.datetime.combine(dt.date.fromisoformat(named), dt.time.max, dt.UTC) if named else now
@@ -119,12 +117,9 @@ class _Evidence:
         self._first: int | None = min(shown, default=None)
         self._last: int | None = max(shown, default=None)
         # What is planned for a later day, or was looked up by a person, holds no entry.
-        self._explained = {*self._inputs.explained, *np.flatnonzero(is_planned.to_numpy()).tolist()}
-        self._options = {
-            **options_of(ledger, currency=currency),
-            "until": self._last,
-            "explained": self._explained,
-        }
+        planned = np.flatnonzero(is_planned.to_numpy()).tolist()
+        self._explained = {*self._inputs.options["explained"], *planned}
+        self._options = {**self._inputs.options, "until": self._last, "explained": self._explained}
 
     def settlement(self, batch: str, sending: Sending) -> Settlement:
         """Return the evidence about one batch."""

@@ -171,6 +171,20 @@ class Study:
         is_other = (lines.account[at] != x.account) & (lines.cents[at] * x.cents > 0)
         return [*map(int, rows[is_other])]
 
+    def free_rows(self, entries: Sequence[Entry]) -> list[int]:
+        """Return the postings of no matched group on the accounts of entries, near their days."""
+        lines, gate = self.books.lines, self.matching.gate
+        on_accounts = np.isin(lines.account, [x.account for x in entries])
+        days = [x.day for x in entries]
+        is_near = (lines.day >= min(days) + gate[0]) & (lines.day <= max(days) + gate[1])
+        rows = lines.row[on_accounts & is_near]
+        return [*map(int, rows[self.draft.posting_group[rows] < 0])]
+
+    def sum(self, rows: Sequence[int]) -> int:
+        """Return the sum of postings."""
+        lines = self.books.lines
+        return int(lines.cents[np.searchsorted(lines.row, rows)].sum())
+
     def voucher_of_entry(self) -> Numbers:
         """Return the voucher of each entry that is in a pair, NONE of any other one."""
         v = np.full(len(self.matching.groups.size), NONE)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import itertools
-from collections.abc import Mapping, Sequence
-from decimal import Decimal
+from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,25 +16,12 @@ from bktools.frames.columns import with_column, without_columns
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, DATE, TEXT, to_pandas
 from bktools.ledger.findings import Finding, day_of, findings_of
-from bktools.ledger.inputs import OF_POSTING
-from bktools.ledger.judged import NOTHING, Judged, month_number, month_text, values_at
+from bktools.ledger.judged import CODES, NOTHING, Judged, month_number, month_text, rows_of, values_at
 from bktools.ledger.ledger_match import LedgerMatch
-from bktools.ledger.verdict import Reason, Status
+from bktools.ledger.verdict import Status
 from bktools.ledger.whole_numbers import first_rows
 from bktools.wording import Words
 
-# The posting's columns that an entry gets as evidence, with OF_POSTING in front.
-EVIDENCE = (
-    "date",
-    "account_code",
-    "account_name",
-    "amount",
-    "text",
-    "document_number",
-    "voucher_id",
-    "cost_centre",
-    "line",
-)
 NOT_FROM_EXPORT = "not from an export"
 OPEN_GROUPS = (
     *("accounts", "first_day", "last_day", "entries", "exported", "ledger", "difference", "reason"),
@@ -48,107 +33,61 @@ FINDING = ("check", "severity", "about", "message", "to_do", "who", "reason")
 
 def match_of(judged: Judged, words: Words) -> LedgerMatch:
     """Return the match, with its sentences in a language."""
-    everything = _with_evidence(judged)
-    findings = findings_of(judged, everything, words)
-    sentences = [finding.row(words) for finding in findings]
-    entries = _with_findings(everything, findings, sentences)
-    entries = entries if judged.months is None else entries.filter(pa.array(judged.is_shown))
-    rows = _findings(everything, findings, sentences)
-    groups = _open_groups(findings, everything.column("entry_id"), everything.schema.field("amount").type)
+    findings = findings_of(judged, words)
+    entries = _entries(judged, findings)
+    days = dict.fromkeys(("first_day", "last_day"), DATE) | {"entries": COUNT}
+    money = dict.fromkeys(("ledger", "difference"), judged.table.schema.field("booked_amount").type)
+    groups = pa.Table.from_pylist(
+        [one.group for one in findings if one.group],
+        pa.schema(dict.fromkeys(OPEN_GROUPS, TEXT) | days | money),
+    )
     first, last = map(day_of, judged.verdict.covered) if judged.verdict.covered else (None, None)
+    habits = judged.verdict.habits
+    rates = [rate / 10 for rate in habits.tax_rates]
     return LedgerMatch(
         entries=to_pandas(entries.select(in_reading_order(entries.column_names))),
-        findings=to_pandas(rows),
+        findings=to_pandas(_findings(judged, findings)),
         open_groups=to_pandas(groups),
         unchecked=tuple(_unchecked(judged, words)),
         not_from_export=int(judged.is_not_from_export.sum()),
         ledger_from=first,
         ledger_until=last,
-        habits=judged.habits(),
+        habits={**asdict(habits), "share": int(100 * habits.share), "tax_rates": rates},
         words=words,
         _listed={"totals": partial(_totals, judged), "postings": partial(_postings, judged)},
     )
 
 
-def _with_evidence(judged: Judged) -> pa.Table:
-    """Return all entries with status, delay, and the columns of the posting of each."""
-    entries, at = judged.inputs.entries, _rows_of(judged.posting)
-    for name in EVIDENCE:
-        if name == "amount":
-            entries = entries.append_column(f"{OF_POSTING}amount", judged.column_of(judged.booked))
-        elif name in judged.inputs.ledger.column_names:
-            entries = entries.append_column(f"{OF_POSTING}{name}", judged.inputs.ledger.column(name).take(at))
-    codes = pa.array([status.code for status in Status], TEXT)
-    reasons = np.full(len(entries), NOTHING)
-    reasons[[*judged.verdict.reasons]] = [*map([*Reason].index, judged.verdict.reasons.values())]
-    is_late = judged.verdict.status == Status.BOOKED
-    late = pa.array(judged.verdict.days_late, COUNT, mask=~is_late)
-    return (
-        entries.append_column("status", codes.take(pa.array(judged.verdict.status)))
-        .append_column("days_late", late)
-        .append_column("reason", pa.array([*Reason], TEXT).take(_rows_of(reasons)))
-    )
-
-
-def _with_findings(
-    entries: pa.Table, findings: Sequence[Finding], sentences: Sequence[Mapping[str, str]]
-) -> pa.Table:
-    """Return the entries with the sentences of the first finding of each."""
-    at = np.full(len(entries), NOTHING)
+def _entries(judged: Judged, findings: Sequence[Finding]) -> pa.Table:
+    """Return the entries that are shown, with the sentences of the first finding of each."""
+    entries, at = judged.table, np.full(len(judged.table), NOTHING)
     # The first finding of an entry is the most severe one.
     for number, finding in reversed([*enumerate(findings)]):
         at[[*finding.entries]] = number
     for name, source in {"differences": "message", "to_do": "to_do", "who": "who"}.items():
-        texts = pa.array([row[source] for row in sentences], TEXT)
-        entries = entries.append_column(name, texts.take(_rows_of(at)))
-    return entries
+        texts = pa.array([one.sentences[source] for one in findings], TEXT)
+        entries = entries.append_column(name, texts.take(rows_of(at)))
+    return entries if judged.months is None else entries.filter(pa.array(judged.is_shown))
 
 
-def _findings(
-    entries: pa.Table, findings: Sequence[Finding], sentences: Sequence[Mapping[str, str]]
-) -> pa.Table:
+def _findings(judged: Judged, findings: Sequence[Finding]) -> pa.Table:
     """Return the findings with the columns of their entry, where they have one alone, the facts last."""
+    sentences = [one.sentences for one in findings]
     rows = pa.Table.from_pylist(sentences, pa.schema(dict.fromkeys((*FINDING, "facts"), TEXT)))
     alone = np.array([one.entries[0] if len(one.entries) == 1 else NOTHING for one in findings], np.int64)
-    own = without_columns(entries, ["status", *rows.column_names]).take(_rows_of(alone))
+    own = without_columns(judged.table, ["status", *rows.column_names]).take(rows_of(alone))
     for name in rows.column_names:
         own = own.append_column(name, rows.column(name))
     others = [name for name in in_reading_order(own.column_names) if name not in rows.column_names]
     return own.select([*FINDING, *others, "facts"])
 
 
-def _open_groups(findings: Sequence[Finding], ids: pa.ChunkedArray, money: pa.DataType) -> pa.Table:
-    """Return what is open, one row a group, with the likeliest entries and the vouchers to look at."""
-    rows = [
-        {
-            "accounts": ", ".join(one.facts["accounts"]),
-            "first_day": dt.date.fromisoformat(one.facts["first"]),
-            "last_day": dt.date.fromisoformat(one.facts["last"]),
-            "entries": len(one.entries),
-            "exported": one.facts["exported"],
-            "ledger": one.facts["booked"] and Decimal(one.facts["booked"]),
-            "difference": one.facts["difference"] and Decimal(one.facts["difference"]),
-            "reason": one.reason,
-            "vouchers": one.facts["places"] and "; ".join(one.facts["places"]),
-            "likeliest": "; ".join(one.facts["candidates"]),
-            "entry_ids": " ".join(ids.take(pa.array(one.entries)).to_pylist()),
-        }
-        for one in findings
-        if one.check == Status.OPEN.code
-    ]
-    days = {"first_day": DATE, "last_day": DATE, "entries": COUNT, "ledger": money, "difference": money}
-    return pa.Table.from_pylist(rows, pa.schema(dict.fromkeys(OPEN_GROUPS, TEXT) | days))
-
-
 def _unchecked(judged: Judged, words: Words) -> list[str]:
     """Return what is compared without, and the entries that were left out, in words."""
-    phrases = [words(f"lacking.{name}_{column}") for name, column in judged.inputs.lacking]
+    phrases = [words(f"lacking.{column}") for column in judged.inputs.lacking]
     if judged.inputs.not_sent:
         count = sum(judged.inputs.not_sent.values())
         phrases.append(words("lacking.not_sent", count=count, states=sorted(judged.inputs.not_sent)))
-    ours, theirs = (side["account"].drop_nulls() for side in (judged.entries, judged.postings))
-    if len(ours) and len(theirs) and not ours.is_in(theirs.implode()).any():
-        phrases.append(words("lacking.no_account", ours=ours[0], theirs=theirs[0]))
     return phrases
 
 
@@ -259,7 +198,7 @@ def _of_groups(entries: pl.DataFrame, postings: pl.DataFrame) -> pl.DataFrame:
 def _account_names(judged: Judged) -> dict[str, str]:
     """Return the names of accounts, those of the entries first."""
     names = ["account_code", "account_name"]
-    tables = (judged.inputs.entries, judged.inputs.ledger)
+    tables = (judged.inputs.exported, judged.inputs.ledger)
     both = [table.select(names).drop_null() for table in tables if {*names} <= {*table.column_names}]
     pairs = (table.group_by(names).aggregate([]).to_pylist() for table in both)
     return {pair["account_code"]: pair["account_name"] for pair in reversed([*itertools.chain(*pairs)])}
@@ -275,15 +214,9 @@ def _postings(judged: Judged) -> pd.DataFrame:
     for entry, rows in verdict.evidence.items():
         for row in rows:
             owner[row] = entry if owner[row] < 0 else owner[row]
-    at = _rows_of(owner)
-    codes = pa.array([status.code for status in Status], TEXT)
-    status = codes.take(pa.array(judged.verdict.status)).take(at).to_pandas().to_numpy(dtype=object)
+    at = rows_of(owner)
+    status = CODES.take(pa.array(verdict.status)).take(at).to_pandas().to_numpy(dtype=object)
     status[judged.is_not_from_export] = NOT_FROM_EXPORT
     table = with_column(ledger, "status", pa.array(status, TEXT, from_pandas=True))
-    table = with_column(table, "entry_id", judged.inputs.entries.column("entry_id").take(at))
+    table = with_column(table, "entry_id", judged.inputs.exported.column("entry_id").take(at))
     return to_pandas(table.select(in_reading_order(table.column_names)))
-
-
-def _rows_of(numbers: Any) -> pa.Array:
-    """Return rows to take; one below 0 is null."""
-    return pa.array(numbers, pa.int64(), mask=numbers < 0)

@@ -125,7 +125,8 @@ class Telling:
             off = on_time[0].gross - group.total
         self.differences[group.number] = off
         rows = self.study.first_rows([*shown, *held])
-        leave_open(self.study, group, likeliest(opened, off), Reason.SEVERAL_STORIES, rows, off)
+        booked = None if off is None else off + group.total
+        leave_open(self.study, group, likeliest(opened, off), Reason.SEVERAL_STORIES, rows, booked)
 
     # ---- what a piece costs that no story explains
 
@@ -181,34 +182,44 @@ def leave_open(
     opened: Sequence[Entry],
     reason: Reason,
     rows: Sequence[int] = (),
-    off: int | None = None,
+    booked: int | None = None,
 ) -> None:
-    """Give entries of a group the status OPEN, with the postings to look at, and what these have more.
+    """Give entries of a group the status OPEN, with the postings to look at, and the sum of these.
 
     They are not covered where no posting may be theirs and the ledger ends before their voucher is overdue.
+    Where no posting shows them, in a ledger of an unknown style, they are left by account.
     """
-    table, at = study.entries.table, np.searchsorted(study.entries.e, [x.e for x in group.entries])
-    numbers = [x.e for x in opened]
+    draft, numbers = study.draft, [x.e for x in opened]
     if not numbers:
         return
     if not rows and study.is_not_overdue(group):
-        study.draft.decide(numbers, Status.NOT_COMPARABLE, Reason.NOT_COVERED)
+        draft.decide(numbers, Status.NOT_COMPARABLE, Reason.NOT_COVERED)
         return
+    rows = rows[:SHOWN]
     for number in numbers:
-        study.draft.look(number, rows[:SHOWN])
-    study.draft.leave(
-        OpenGroup(
-            tuple(numbers),
-            reason,
-            tuple(dict.fromkeys(table["account"][at].to_list())),
-            min(x.day for x in group.entries),
-            max(x.day for x in group.entries),
-            group.total,
-            None if off is None else off + group.total,
-            off,
-            tuple(rows[:SHOWN]),
+        draft.look(number, rows)
+    if reason is Reason.OTHER_CURRENCY:
+        rows = study.free_rows(group.entries)
+        booked = study.sum(rows)
+    elif not rows and not study.case.is_known:
+        reason = Reason.STYLE_UNKNOWN
+    draft.decide(numbers, Status.OPEN, reason)
+    if reason is not Reason.STYLE_UNKNOWN:
+        draft.open_groups.append(OpenGroup(tuple(numbers), reason, group.total, booked, tuple(rows)))
+
+
+def leave_by_account(study: Study) -> None:
+    """Leave an open group an account of the entries of which the ledger does not show how it books them."""
+    by_account = defaultdict(list)
+    reasons = study.draft.reasons
+    for x in study.of(sorted(e for e in reasons if reasons[e] is Reason.STYLE_UNKNOWN)):
+        by_account[x.account].append(x)
+    for own in by_account.values():
+        rows, numbers = study.free_rows(own), tuple(x.e for x in own)
+        exported, booked = sum(x.cents for x in own), study.sum(rows)
+        study.draft.open_groups.append(
+            OpenGroup(numbers, Reason.STYLE_UNKNOWN, exported, booked, tuple(rows))
         )
-    )
 
 
 def likeliest(opened: Sequence[Entry], off: int | None) -> list[Entry]:

@@ -47,6 +47,7 @@ class Reason(enum.StrEnum):
     STYLE_UNKNOWN = "style_unknown"  # too few entries agree to tell how the ledger books
     OTHER_CURRENCY = "other_currency"  # no voucher shows what the ledger has for the entry
     NOT_COVERED = "not_covered"  # the ledger's days do not reach so far
+    OTHER_ACCOUNTS = "other_accounts"  # the ledger has no account of the entries
     VALUE_UNKNOWN = "value_unknown"  # the entry has no day, amount or account
 
 
@@ -60,29 +61,26 @@ class OpenGroup:
         The entries in question, by number, the likeliest first.
     reason : Reason
         Why they are open.
-    accounts : tuple of str
-        The accounts of the group, in the order of the entries.
-    first_day, last_day : int
-        The days of the group's entries, as days since 1970-01-01.
     exported : int
         The sum of the group's entries, in cents; of another currency as they were exported.
     booked : int or None
         The sum of the postings that may be the group's, in cents; None where it is not known.
-    difference : int or None
-        What is booked less what was exported, in cents; None where it is not known.
     postings : tuple of int
         Rows of the postings to look at, the likeliest first.
     """
 
     entries: tuple[int, ...]
     reason: Reason
-    accounts: tuple[str, ...]
-    first_day: int
-    last_day: int
     exported: int
     booked: int | None
-    difference: int | None
     postings: tuple[int, ...]
+
+    @property
+    def difference(self) -> int | None:
+        """What is booked less what was exported, in cents; None where it is not known."""
+        if self.booked is None or self.reason is Reason.OTHER_CURRENCY:
+            return None
+        return self.booked - self.exported
 
 
 @dataclass(frozen=True)
@@ -140,8 +138,6 @@ class Verdict:
         Days from an entry to its own posting; 0 where it has none of its own.
     gross : array of int64
         The amount of each posting in cents, a cost positive and with the tax that stands beside it.
-    is_cost : array of bool
-        Of each posting: whether it is of the cost side of its voucher.
     group, posting_group : arrays of int64
         The matched group of each entry, and of each posting; -1 without one. A group has its entries and its
         postings alone: each posting is of one group at most.
@@ -164,7 +160,6 @@ class Verdict:
         self.group = np.full(entries, -1)
         self.posting_group = np.full(len(cents), -1)
         self.gross = cents
-        self.is_cost = np.zeros(len(cents), np.bool_)
         self.reasons: dict[int, Reason] = {}
         self.evidence: dict[int, tuple[int, ...]] = {}
         self.look_first: dict[int, Sequence[int]] = {}
@@ -201,8 +196,3 @@ class Verdict:
         self.group[entries] = self.groups + of_entry
         self.posting_group[postings] = self.groups + of_posting
         self.groups += 1 + int(np.max(of_entry, initial=0))
-
-    def leave(self, group: OpenGroup) -> None:
-        """Add an open group."""
-        self.decide([*group.entries], Status.OPEN, group.reason)
-        self.open_groups.append(group)

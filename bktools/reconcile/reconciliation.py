@@ -12,16 +12,16 @@ import polars as pl
 import pyarrow as pa
 
 from bktools import views
-from bktools.consoles import readable
 from bktools.contract.accounts import CompanyInFile
 from bktools.findings.check import ROLES, SEVERITIES
 from bktools.findings.sentences import fact_and_step, with_sentences
 from bktools.frames.findings import as_html, as_lines
 from bktools.frames.results import Result
-from bktools.frames.schema import STRINGS, to_pandas
+from bktools.frames.schema import to_pandas
 from bktools.reconcile.another_chart import Doubt, doubts_of
 from bktools.reconcile.results import RESULTS
 from bktools.reconcile.suggestions import suggest
+from bktools.visible import printable
 from bktools.wording import Words, words
 
 # Checks of lines of a chart that are never created.
@@ -128,18 +128,6 @@ class Reconciliation(Result):
         return to_pandas(self.table("unused_accounts"))
 
     @functools.cached_property
-    def summary(self) -> pd.DataFrame:
-        """Number of findings by check and severity, and number of accounts by action: check, severity, count.
-
-        Rows of actions have the check "action: create" and so on, and no severity.
-        """
-        # The most severe findings come first.
-        checks = self.findings.groupby(["check", "severity"], sort=False).size().reset_index(name="count")
-        verbs = [(f"action: {action}", "", count) for action, count in self._action_counts]
-        actions = pd.DataFrame(verbs, columns=["check", "severity", "count"])
-        return pd.concat([checks, actions.astype({"check": STRINGS, "severity": STRINGS})], ignore_index=True)
-
-    @functools.cached_property
     def another_chart(self) -> str:
         """Why the chart looks like another company's, in one line; "" where it does not.
 
@@ -184,7 +172,7 @@ class Reconciliation(Result):
         return self.__dict__ | {"_listed": tables.__getitem__}
 
     def __repr__(self) -> str:
-        return readable("\n".join(["; ".join(self._headings), *as_lines(self.findings, words(), "account")]))
+        return printable("\n".join(["; ".join(self._headings), *as_lines(self.findings, words(), "account")]))
 
     def _repr_html_(self) -> str:
         return "".join(map(views.heading, self._headings)) + as_html(

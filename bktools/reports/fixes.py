@@ -1,22 +1,18 @@
-"""Reads the sheet "to do" of a workbook: checks what people filled in, keeps it, and says what is done."""
+"""Reads the sheet "to do" of a workbook: checks what people filled in, and says what is done."""
 
 from __future__ import annotations
 
-import datetime as dt
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
-from bktools import disk
 from bktools.close.actions import IDS, NEED_ACCOUNT
 from bktools.connection import company_named
 from bktools.contract import rules
-from bktools.errors import InputError, SheetNotFoundError, StorageError
+from bktools.errors import InputError, SheetNotFoundError
 from bktools.frames.columns import require_columns
 from bktools.frames.incoming import in_memory
 from bktools.frames.schema import COUNT, KNOWN_STATES, TEXT, Month, to_pandas
@@ -24,7 +20,6 @@ from bktools.inputs.headings import read_headed
 from bktools.inputs.table import Table
 from bktools.inputs.terms import normal
 from bktools.reports.workbook import BETWEEN, FORMAT, LINES, account_label
-from bktools.settings import Settings
 from bktools.wording import LANGUAGES, Sentence, words
 
 # The columns of the sheet that are read; `report.column` of the wording has their headings.
@@ -41,8 +36,6 @@ CHECKED = pa.schema(
     | {"line": COUNT}
     | dict.fromkeys(("category_id", "account_id"), TEXT)
 )
-
-FOLDER = "fixes"
 
 
 def read_fixes(
@@ -158,32 +151,6 @@ def check_fixes(fixes: pd.DataFrame, categories: Any, accounts: Any) -> pd.DataF
     chart = [row for row in _records(accounts) if row["state"] in KNOWN_STATES]
     rows = [_checked(line, known.get(line["category_id"]), chart) for line in _records(fixes)]
     return to_pandas(pa.Table.from_pylist(rows, schema=CHECKED))
-
-
-def keep_fixes(fixes: pd.DataFrame, settings: Settings) -> Path:
-    """Write lines to the data folder, for their owner alone; earlier ones stay."""
-    folder = settings.state_dir / FOLDER
-    now = dt.datetime.now(dt.UTC)
-    text = json.dumps({"lines": _records(fixes)}, indent=2, ensure_ascii=False)
-    path = folder / f"{now:%Y-%m-%dT%H%M%S.%fZ}.json"
-    with disk.storage_errors(path):
-        disk.private_folder(folder)
-    return disk.write_whole(path, lambda file: file.write(f"{text}\n".encode()))
-
-
-def kept_fixes(settings: Settings, company: str, period: str | None = None) -> pd.DataFrame:
-    """Return the lines kept for a company, by default of all months; the newest word on a line counts."""
-    lines: dict[tuple[str, ...], dict[str, Any]] = {}
-    for path in sorted((settings.state_dir / FOLDER).glob("*.json")):
-        try:
-            for line in json.loads(path.read_text(encoding="utf-8"))["lines"]:
-                if line["company_id"] == company and period in {None, line["period"]}:
-                    key = line["period"], line["check"], line["category_id"] or line["about"]
-                    lines[key] = {name: line.get(name) for name in FIXES.names}
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            facts = {"file": str(path), "why": str(error)}
-            raise StorageError(Sentence("error.fixes_unreadable", **facts)) from error
-    return to_pandas(pa.Table.from_pylist(list(lines.values()), schema=FIXES), {"company_id": company})
 
 
 def _records(frame: Any) -> list[dict[str, Any]]:

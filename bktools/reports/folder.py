@@ -27,7 +27,7 @@ from bktools.close.close import Close, CloseRun
 from bktools.close.sentences import actions_table
 from bktools.errors import InputError, StorageError
 from bktools.frames.arrow import to_arrow
-from bktools.frames.delimited import to_csv
+from bktools.frames.delimited import csv_of
 from bktools.frames.schema import COUNT, INSTANT, TEXT
 from bktools.journal.records import this_process
 from bktools.reports.html import report_of
@@ -82,7 +82,7 @@ def check_target(folder: Path, environment: str, company: str, name: str = "") -
         When the folder holds other files than an earlier close, the close of another company or environment
         (those of the sandbox are invented), or is the current folder.
     StorageError
-        When nothing can be written beside it, or an open program stops Windows from moving one of its files.
+        When nothing can be written beside it.
     """
     disk.require_file_name(folder)
     code, facts = "", {}
@@ -109,9 +109,6 @@ def check_target(folder: Path, environment: str, company: str, name: str = "") -
         probe = folder.parent / f".{folder.name}.{secrets.token_hex(4)}"
         probe.mkdir(mode=0o700)
         probe.rmdir()
-    held = disk.held_file(folder)
-    if held is not None:
-        raise StorageError(Sentence("error.file_is_open", file=str(held), folder=str(folder)))
 
 
 def write_folder(close: Close, folder: Path, profile: str = "excel") -> Path:
@@ -142,7 +139,7 @@ def write_folder(close: Close, folder: Path, profile: str = "excel") -> Path:
                 put(name, _csv(table, profile), rows=len(table), columns=table.column_names)
             inputs, copies = _inputs(close)
             pictures = pictures_of(close)
-            documents = {WORKBOOK: workbook_of(close, pictures), REPORT: report_of(close, pictures)}
+            documents = {WORKBOOK: workbook_of(close), REPORT: report_of(close, pictures)}
             documents[README] = _readme(close, inputs).encode()
             for name, content in (copies | pictures | documents).items():
                 put(name, content)
@@ -165,7 +162,7 @@ def tables_of(close: Close) -> dict[str, pa.Table]:
 
 def _csv(table: pa.Table, profile: str) -> bytes:
     content = io.BytesIO()
-    to_csv(table, content, profile)
+    csv_of(table, profile)(content)
     return content.getvalue()
 
 

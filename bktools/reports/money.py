@@ -144,9 +144,7 @@ def plot_spend(
 
 def plot_money(
     entries: ExportPlan | LedgerMatch | pd.DataFrame | pa.Table,
-    by: str = "reason",
     *,
-    jobs: pd.DataFrame | None = None,
     title: str | None = None,
     currency: str | None = None,
     figure: Figure | None = None,
@@ -160,12 +158,6 @@ def plot_money(
         As `compose_export_jobs` returns it, from entries with amounts and currencies; as `match_ledger`
         returns it, to draw what arrived; or entries with the columns `fate`, `reason`, `amount` and
         `currency`, such as those of a close, where entries that an earlier month exported are left out.
-    by : str
-        "reason": a bar for what is exported, ready or arrived, and one for each reason why the rest is not,
-        most money first. "month": a bar per month of the entries' dates, in parts by what is exported, ready
-        and held back.
-    jobs : DataFrame, optional
-        As `submit_export_jobs` returns it: a plan's entries in accepted batches are exported, not just ready.
     title : str, optional
         Month and company for the heading, such as "October 2026, Muster GmbH". Default: those of the entries.
     currency : str, optional
@@ -178,13 +170,14 @@ def plot_money(
     Returns
     -------
     dict of matplotlib.axes.Axes
-        The chart of each currency. Other reasons and currencies than the largest are told as text, with their
-        exact sums.
+        The chart of each currency: a bar for what is exported, ready or arrived, and one for each reason why
+        the rest is not, most money first. Other reasons and currencies than the largest are told as text,
+        with their exact sums.
 
     Raises
     ------
     ArgumentError
-        When the entries are none or have no amounts, or `by` is unknown.
+        When the entries are none or have no amounts.
 
     Notes
     -----
@@ -198,24 +191,20 @@ def plot_money(
     >>> [label.get_text() for label in charts["EUR"].get_yticklabels()]
     ['ready', 'not approved', 'no category']
     """
-    if by not in {"reason", "month"}:
-        raise ArgumentError("by", Sentence("rule.one_of", choices="reason, month"), by)
     texts = bars.words_of(language)
-    rows = _with_states(entries, jobs, texts)
+    rows = _with_states(entries, texts)
     title = month_and_company(rows, texts.language) if title is None else title
     there = set(rows.column("state").to_pylist())
     looks = {name: look for state, look in STATES.items() if (name := _name_of(texts, state)) in there}
     states = list(looks)
     about = _in_words(texts, states)
-    sums = spend(rows, [by, "state"]).dropna(subset="amount")
-    sums = sums.assign(bar=sums[by], part=sums["state"])
-    if by == "reason":
-        codes = list(dict.fromkeys(sums["currency"]))
-        ranks = sums.assign(currency=sums["currency"].map(codes.index), state=sums["state"].map(states.index))
-        ranks = ranks.assign(amount=[-abs(amount) for amount in sums["amount"]])
-        sums = sums.loc[ranks.sort_values(["currency", "state", "amount"], kind="stable").index]
-    about = texts("report.picture.by_month", states=about) if by == "month" else about
-    charts = _charts(sums, looks, texts, first=currency, by_month=by == "month")
+    sums = spend(rows, ["reason", "state"]).dropna(subset="amount")
+    sums = sums.assign(bar=sums["reason"], part=sums["state"])
+    codes = list(dict.fromkeys(sums["currency"]))
+    ranks = sums.assign(currency=sums["currency"].map(codes.index), state=sums["state"].map(states.index))
+    ranks = ranks.assign(amount=[-abs(amount) for amount in sums["amount"]])
+    sums = sums.loc[ranks.sort_values(["currency", "state", "amount"], kind="stable").index]
+    charts = _charts(sums, looks, texts, first=currency, by_month=False)
     return _drawn(charts, bars.titled(title, about), looks, figure, texts)
 
 
@@ -229,9 +218,7 @@ def _in_words(texts: Words, states: Sequence[str]) -> str:
     return texts("report.picture.and", first=", ".join(first), last=last) if first else last
 
 
-def _with_states(
-    entries: ExportPlan | LedgerMatch | pd.DataFrame | pa.Table, jobs: pd.DataFrame | None, texts: Words
-) -> pa.Table:
+def _with_states(entries: ExportPlan | LedgerMatch | pd.DataFrame | pa.Table, texts: Words) -> pa.Table:
     """Return the entries with `state`, and a `reason` in words: the state, for those not held back."""
     section = "entry"
     if isinstance(entries, LedgerMatch):
@@ -239,9 +226,8 @@ def _with_states(
         rows = pl.DataFrame(arrow_of(entries.entries, "the entries"))
         rows = rows.with_columns(state=c.status.replace_strict(OF_STATUSES, default=MISSING), reason="status")
     elif isinstance(entries, ExportPlan):
-        outcomes = {} if jobs is None else dict(zip(jobs["batch_id"], jobs["outcome"], strict=True))
         # A plan does not know which month's close exported an entry before.
-        rows = entries_of_plan(entries, outcomes).with_columns(state=c.fate.replace(BEFORE, EXPORTED))
+        rows = entries_of_plan(entries, {}).with_columns(state=c.fate.replace(BEFORE, EXPORTED))
     else:
         is_frame = isinstance(entries, pd.DataFrame | pa.Table)
         rows = pl.DataFrame(arrow_of(entries, "the entries")) if is_frame else pl.DataFrame()

@@ -19,10 +19,9 @@ from bktools.contract.endpoint import Endpoint
 from bktools.sandbox.answers import Refusal, json_answer
 from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, authenticate
 from bktools.sandbox.faults import Fault, LostResponse, broken, rate_limited
-from bktools.sandbox.openapi import openapi_document
+from bktools.sandbox.requests import body_of
 from bktools.sandbox.routes import SERVED
 from bktools.sandbox.store import State
-from bktools.sandbox.validation import body_of
 
 # Called after each request with its method, path, status (None where no answer began) and seconds.
 OnRequest = Callable[[str, str, int | None, float], None]
@@ -37,24 +36,19 @@ _NOT_FOUND = 404
 def build_app(state: State, base_url: str, balance_url: str, on_request: OnRequest) -> ASGIApp:
     """Return the application: the main host and the balance host, told apart by their ports."""
 
-    def host(audience: str, *others: Route) -> Starlette:
+    def host(audience: str) -> Starlette:
         routes = [
             Route(endpoint.path, _answer_to(endpoint, audience, state), methods=[endpoint.method])
             for endpoint in ENDPOINTS
             if endpoint.on_balance_host is (audience == BALANCE_AUDIENCE)
         ]
         failed = partial(_failed, audience)
-        app = Starlette(
-            routes=[*routes, *others], exception_handlers={HTTPException: failed, Exception: failed}
-        )
+        app = Starlette(routes=routes, exception_handlers={HTTPException: failed, Exception: failed})
         app.router.redirect_slashes = False
         return app
 
-    async def describe(_: Request) -> Response:
-        return json_answer(openapi_document(base_url, balance_url))
-
-    main = host(MAIN_AUDIENCE, Route("/openapi.json", describe, methods=["GET"]))
-    return _hosts({_port(base_url): main, _port(balance_url): host(BALANCE_AUDIENCE)}, on_request)
+    ports = {_port(base_url): MAIN_AUDIENCE, _port(balance_url): BALANCE_AUDIENCE}
+    return _hosts({port: host(audience) for port, audience in ports.items()}, on_request)
 
 
 def _answer_to(endpoint: Endpoint, audience: str, state: State) -> Callable[[Request], Awaitable[Response]]:

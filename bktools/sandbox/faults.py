@@ -20,7 +20,6 @@ from starlette.types import Receive, Scope, Send
 from bktools.contract import ENDPOINTS
 from bktools.errors import ArgumentError
 from bktools.sandbox.answers import Refusal
-from bktools.sandbox.validation import UUID_TEXT
 from bktools.wording import Sentence
 
 KINDS = {
@@ -64,8 +63,6 @@ class Fault:
         check_choice("fault", self.kind, KINDS)
         check_choice("operation", self.operation, (None, *OPERATIONS))
         check_choice("retry_after", self.retry_after, ("seconds", "date", "none"))
-        if self.company is not None and not UUID_TEXT.fullmatch(str(self.company)):
-            raise ArgumentError("company", Sentence("rule.uuid"), self.company)
         check_whole("times", 1 if self.times is None else self.times, 1)
         check_whole("skip", self.skip)
         check_whole("status", self.status, 400, 599)

@@ -10,11 +10,21 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from bktools.sandbox.answers import invalid
-from bktools.sandbox.schemas import PAGE_ORDERS
+from bktools.sandbox.requests import Paging
+
+# Whether an order is descending and has nulls first. By default a null is larger than every value.
+PAGE_ORDERS = {
+    "ASC": (False, False),
+    "ASC_NULLS_FIRST": (False, True),
+    "ASC_NULLS_LAST": (False, False),
+    "DESC": (True, True),
+    "DESC_NULLS_FIRST": (True, True),
+    "DESC_NULLS_LAST": (True, False),
+}
 
 _QUERY_DIGITS = 16
 
@@ -77,21 +87,26 @@ def beyond(order: Order, key: Key, *, inclusive: bool = False) -> Condition:
     return condition
 
 
-def check_page(values: Mapping[str, Any]) -> None:
-    """Refuse paging parameters that do not go together (interface, section 4.1)."""
-    bounds = [name for name in ("before", "after", "offset") if values[name] is not None]
+def check_page(page: Paging, sortable: Sequence[str]) -> None:
+    """Refuse paging parameters that do not go together, and what a noun is not sorted by (section 4.1)."""
+    bounds = [name for name in ("before", "after", "offset") if getattr(page, name) is not None]
     if len(bounds) > 1:
         raise invalid(f"{bounds[1]} cannot be combined with {bounds[0]}; give one of before, after, offset")
-    keys, orders = (len(values[name] or ()) for name in ("sorting_keys", "sorting_order"))
-    if orders != keys:
-        raise invalid(f"sorting_order must have one entry per sorting key: {keys} keys, {orders} orders")
+    keys, orders = page.sorting_keys, page.sorting_order
+    if len(orders) != len(keys):
+        rule = "sorting_order must have one entry per sorting key"
+        raise invalid(f"{rule}: {len(keys)} keys, {len(orders)} orders")
+    if len({*keys}) < len(keys) or not {*keys} <= {*sortable} or not {*orders} <= {*PAGE_ORDERS}:
+        raise invalid(
+            f"sort by some of {', '.join(sortable)}, each once, in an order of {', '.join(PAGE_ORDERS)}"
+        )
 
 
-def order_of(keys: Sequence[str], orders: Sequence[str]) -> Order:
+def order_of(page: Paging) -> Order:
     """Return the order of the rows: the keys asked for, and last the position, which no two rows share."""
     terms: list[Term] = []
     descending = False
-    for name, order in zip(keys, orders, strict=True):
+    for name, order in zip(page.sorting_keys, page.sorting_order, strict=True):
         descending, nulls_first = PAGE_ORDERS[order]
         terms += [Term(f"({field(name)} IS NULL)", nulls_first), Term(field(name), descending)]
     # Rows of equal keys follow the last key's direction.

@@ -6,30 +6,27 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from bktools.sandbox.answers import Refusal, ScopeRefusal, json_answer, text_answer
 from bktools.sandbox.auth import ORGANISATION_SCOPE, Caller
-from bktools.sandbox.jobs import ExportJob, job_at
+from bktools.sandbox.jobs import ExportJob, as_answered
 from bktools.sandbox.nouns import EMPLOYEES, NOUNS, Listed
 from bktools.sandbox.paging import Condition, Cursors, all_of, among, check_page, condition_of, order_of
-from bktools.sandbox.schemas import SCHEMAS, UUID, Schema, data_of, page_of, record, ref
+from bktools.sandbox.requests import AccountCreate, ExportJobCreate, Paging, read_body, read_query
 from bktools.sandbox.store import State, new_id
-from bktools.sandbox.validation import read_body, read_query, uuid_text
 from bktools.sandbox.world import Account, Company, camel
 
 Handler = Callable[[Request, State, Caller], Awaitable[Response]]
 
 
 class Operation(NamedTuple):
-    """An operation: handler, scope, answers besides common refusals, parameters, and name of the body."""
+    """An operation: its handler, and the scope that it needs."""
 
     handler: Handler
     scope: str
-    answers: dict[int, Schema]
-    parameters: Schema = record()
-    body: str | None = None
 
 
 # Fields that must be equal for a repeated create to match the account; a tax code where it is sent.
@@ -38,13 +35,13 @@ _SENT = [name for name in Account._fields if name != "id"]
 
 def search(noun: Listed) -> Handler:
     """Return the handler of a noun's search: one page of rows that match (interface, sections 4.1, 4.4)."""
-    schema, query = noun.search, noun.query
 
     async def answer(request: Request, state: State, caller: Caller) -> Response:
-        parameters, page = read_query(request.query_params, query)
-        check_page(page)
-        sent = page if noun.body is None else await read_body(request, schema)
-        company = sent["companyId"]
+        parameters, page = read_query(request, noun.query)
+        check_page(page, noun.sortable)
+        sent = page if noun.body is None else await read_body(request, noun.body)
+        values = {name: getattr(sent, name) for name in ("company_id", *noun.filters)}
+        company = values.pop("company_id")
         conditions: list[Condition] = []
         if company is not None:
             conditions.append(condition_of("company_id = ?", _company(state, caller, company).id))
@@ -53,8 +50,8 @@ def search(noun: Listed) -> Handler:
             if caller.companies is not None:
                 conditions.append(condition_of(among("company_id"), caller.companies))
         # An empty list is no filter.
-        given = {name: sent[name] for name in noun.filters if sent[name] not in (None, [])}
-        conditions += [condition_of(noun.filters[name][1], value) for name, value in given.items()]
+        given = {name: value for name, value in values.items() if value not in (None, [])}
+        conditions += [condition_of(noun.filters[name], value) for name, value in given.items()]
         return _page(state, noun, all_of(*conditions), page, parameters)
 
     return answer
@@ -69,20 +66,20 @@ def _company(state: State, caller: Caller, company_id: str) -> Company:
 
 
 def _page(
-    state: State, noun: Listed, matching: Condition, page: dict[str, Any], parameters: dict[str, list[str]]
+    state: State, noun: Listed, matching: Condition, page: Paging, parameters: dict[str, list[str]]
 ) -> Response:
     """Return the page of a noun that a search's parameters ask for, in its envelope (section 2.3)."""
-    keys, orders = page["sorting_keys"] or [], page["sorting_order"] or []
-    order = order_of(keys, orders)
+    order = order_of(page)
     cursors = Cursors([noun.table, matching, order])
-    echo = {name: page[name] for name in ("after", "before", "limit", "offset") if page[name] is not None}
-    bounds = {name: cursors.read(name, page[name]) for name in ("after", "before") if name in echo}
+    given = {name: getattr(page, name) for name in ("after", "before", "limit", "offset")}
+    echo: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    bounds = {name: cursors.read(name, echo[name]) for name in ("after", "before") if name in echo}
     limit = min(echo.get("limit", state.max_limit), state.max_limit)
     rows, has_previous, has_next, total = state.store.page(
         noun.table, matching, order, limit, **bounds, offset=echo.get("offset", 0)
     )
-    if keys:
-        echo |= {"sortingKeys": keys, "sortingOrder": orders}
+    if page.sorting_keys:
+        echo |= {"sortingKeys": page.sorting_keys, "sortingOrder": page.sorting_order}
     pagination = {
         "currentRequestPagination": {"parameters": parameters, **echo},
         "hasNextPage": has_next,
@@ -97,7 +94,7 @@ def _page(
 
 async def get_employee(request: Request, state: State, caller: Caller) -> Response:
     """Answer one employee (section 4.5)."""
-    employee_id = uuid_text("employeeId", request.path_params["employeeId"])
+    employee_id = request.path_params["employeeId"].lower()
     employee = state.store.employee(employee_id)
     if employee is None:
         raise Refusal(404, "NOT_FOUND", f"there is no employee {employee_id}")
@@ -108,16 +105,16 @@ async def get_employee(request: Request, state: State, caller: Caller) -> Respon
 
 async def create_account(request: Request, state: State, caller: Caller) -> Response:
     """Create an account: 201 when it is new, 200 when it exists and nothing differs, else 409 (4.3)."""
-    sent = await read_body(request, SCHEMAS["AccountCreate"])
-    _company(state, caller, sent["companyId"])
-    account = Account(id=new_id(), **{name: sent[camel(name)] for name in _SENT})
+    sent = await read_body(request, AccountCreate)
+    company = _company(state, caller, sent.company_id)
+    metadata = None if sent.metadata is None else json.dumps(sent.metadata, sort_keys=True)
+    tax_code = sent.tax_code_external_id or None
+    account = Account(
+        new_id(), company.id, sent.external_id, sent.name, sent.archived, sent.code, metadata, tax_code
+    )
     stored, new = state.store.create_account(account)
-    differing = [
-        camel(name)
-        for name in _SENT
-        if (name != "tax_code_external_id" or camel(name) in request.state.fields)
-        and getattr(account, name) != getattr(stored, name)
-    ]
+    compared = [name for name in _SENT if getattr(sent, name) is not msgspec.UNSET]
+    differing = [camel(name) for name in compared if getattr(account, name) != getattr(stored, name)]
     if differing:
         raise Refusal(
             409,
@@ -132,8 +129,8 @@ async def create_account(request: Request, state: State, caller: Caller) -> Resp
 
 async def create_export_job(request: Request, state: State, caller: Caller) -> Response:
     """Create an export job, or refuse it for one of the three documented reasons (section 4.2)."""
-    sent = await read_body(request, SCHEMAS["ExportJobCreate"])
-    company = _company(state, caller, sent["companyId"])
+    sent = await read_body(request, ExportJobCreate)
+    company = _company(state, caller, sent.company_id)
     if not company.has_integration:
         message = (
             f"no active accounting integration exists for company {company.id} and its accounting system"
@@ -145,26 +142,23 @@ async def create_export_job(request: Request, state: State, caller: Caller) -> R
             "map them in the accounting settings"
         )
         raise Refusal(400, "MISSING_CONTRA_ACCOUNTS", rule)
-    entries, options = sent["accountingEntryIds"], sent["options"] or {}
     job = state.store.create_export_job(
         ExportJob(
             id=new_id(),
             company_id=company.id,
             created_at=0.0,
-            expires_in=0,
-            is_interactive=sent["isInteractive"] is not False,
-            number_of_items=len(entries),
-            vendor_based_bookkeeping=bool(options.get("vendorBasedBookkeeping")),
-            created_by=sent["employeeId"],
             seconds=state.job_seconds,
-            outcome="",
+            is_interactive=sent.is_interactive is not False,
+            number_of_items=len(sent.accounting_entry_ids),
+            vendor_based_bookkeeping=bool(sent.options and sent.options.vendor_based_bookkeeping),
+            created_by=sent.employee_id,
         ),
-        entries,
+        sent.accounting_entry_ids,
     )
     if job is None:
         busy = f"an export job is already in progress for company {company.id}"
         raise Refusal(409, "EXPORT_ALREADY_IN_PROGRESS", busy)
-    return json_answer({"data": job_at(job, job.created_at)}, 201)
+    return json_answer({"data": as_answered(job)}, 201)
 
 
 async def get_balance(request: Request, state: State, caller: Caller) -> Response:  # noqa: ARG001 - every handler takes the three
@@ -179,23 +173,9 @@ async def get_balance(request: Request, state: State, caller: Caller) -> Respons
     )
 
 
-_ERROR, _ACCOUNT = ref("Error"), data_of("Account")
-
-SERVED = {
-    noun.operation: Operation(search(noun), noun.scope, {200: page_of(noun.name)}, noun.query, noun.body)
-    for noun in NOUNS
-} | {
-    "create_account": Operation(
-        create_account, "accounts:write", {200: _ACCOUNT, 201: _ACCOUNT, 409: _ERROR}, body="AccountCreate"
-    ),
-    "create_export_job": Operation(
-        create_export_job,
-        "export_jobs:write",
-        {201: data_of("ExportJob"), 404: _ERROR, 409: _ERROR},
-        body="ExportJobCreate",
-    ),
-    "get_employee": Operation(
-        get_employee, EMPLOYEES.scope, {200: data_of("Employee"), 404: _ERROR}, record(("employeeId!", UUID))
-    ),
-    "get_balance": Operation(get_balance, "balance:read", {200: ref("Balance"), 500: ref("PlainText")}),
+SERVED = {noun.operation: Operation(search(noun), noun.scope) for noun in NOUNS} | {
+    "create_account": Operation(create_account, "accounts:write"),
+    "create_export_job": Operation(create_export_job, "export_jobs:write"),
+    "get_employee": Operation(get_employee, EMPLOYEES.scope),
+    "get_balance": Operation(get_balance, "balance:read"),
 }

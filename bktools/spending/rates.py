@@ -20,7 +20,7 @@ from bktools import disk
 from bktools.currencies import MINOR_UNITS, USUAL
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import amounts_of, days_of, text_of, with_column
-from bktools.frames.delimited import to_csv
+from bktools.frames.delimited import csv_of
 from bktools.frames.schema import DIGITS, TEXT
 from bktools.frames.sums import HOME
 from bktools.settings import Settings
@@ -149,6 +149,12 @@ def with_home(rows: pa.Table, rates: ExchangeRates | None, undated: dt.date | No
     return with_column(with_column(rows, HOME, home.to_series().to_arrow()), "home_currency", currencies)
 
 
+def in_home(rows: pa.Table) -> pa.Table:
+    """Return rows `with_home`, with these amounts and their currency in place of those that were paid."""
+    rows = with_column(with_column(rows, "amount", rows[HOME]), "currency", rows["home_currency"])
+    return rows.drop_columns([HOME, "home_currency"])
+
+
 def month_end(day: dt.date) -> dt.date:
     """Return the last day of the month of a day."""
     return day.replace(day=calendar.monthrange(day.year, day.month)[1])
@@ -159,7 +165,7 @@ def keep_rates(rates: ExchangeRates, settings: Settings, company: str, month: st
     path = _path_of(settings, company, month)
     with disk.storage_errors(path):
         disk.private_folder(path.parent)
-    return disk.write_whole(path, lambda file: to_csv(rates.table, file, "machine"))
+    return disk.write_whole(path, csv_of(rates.table, "machine"))
 
 
 def kept_rates(settings: Settings, company: str, month: str) -> ExchangeRates | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from contextlib import closing, nullcontext
 from functools import partial
 from typing import Any
@@ -22,20 +22,25 @@ from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.errors import ArgumentError, PlanError, StorageError
 from bktools.export.plan import ExportPlan
-from bktools.frames.schema import ALREADY_BOOKED, ENTRY_DATA, to_pandas
+from bktools.frames.schema import ENTRY_DATA, to_pandas
+from bktools.journal.journal import MAYBE_BOOKED, NOT_IN_LEDGER
 from bktools.journal.records import this_user
-from bktools.journal.right_journal import first_export
-from bktools.journal.statements import record_exported_elsewhere, record_first_export
+from bktools.journal.right_journal import first_export, needs_ledger_since
+from bktools.journal.statements import (
+    record_exported_elsewhere,
+    record_first_export,
+    record_of_ledger,
+)
 from bktools.journal.writable import WritableJournal
 from bktools.journal.writing import open_for_writing
-from bktools.ledger.holdings import WITHOUT_ACCOUNTS
+from bktools.ledger.holdings import WITHOUT_ACCOUNTS, Held
 from bktools.progress import note
 from bktools.progress import progress as progress_bar
 from bktools.service import Service
 from bktools.service.workers import Stopped, as_they_end, pause
 from bktools.settings import require_writable
 from bktools.submit.outcome_frame import outcome_frame
-from bktools.submit.sender import OUTCOME_SCHEMA, OutcomeRow, Run, Sender, look_up, row_planned, row_unsent
+from bktools.submit.sender import OUTCOME_SCHEMA, OutcomeRow, Run, Sender, row_planned, row_unsent
 from bktools.wording import Sentence, words
 
 # Companies that are sent concurrently. Most of their time they wait for the end of a job.
@@ -179,33 +184,44 @@ def submit(
         return _planned(journal, plan, of_company)
     if WITHOUT_ACCOUNTS in plan.unchecked:
         raise PlanError(Sentence("submit.ledger_without_accounts", source=plan.books["source"] or "frame"))
-    _record_booked(journal, plan, by or this_user())
+    _record_books(journal, plan, by or this_user())
     with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=progress) as bar:
         return _send_all(journal, Run(plan, service, month, seconds, bar, progress), of_company)
 
 
-def _record_booked(journal: WritableJournal, plan: ExportPlan, by: str) -> None:
-    """Record the entries that the plan's ledger holds: a plan without the ledger holds them back, too."""
-    booked = plan.held.filter(pc.equal(plan.held["reason"], ALREADY_BOOKED))
-    known = journal.exported_elsewhere()
-    # The lines of a split entry have one ID, and a ledger is of one company.
-    entries = {row["id"]: row for row in booked.to_pylist() if row["id"] not in known}
-    company_id = next((row["company_id"].lower() for row in entries.values()), None)
-    # Without a history, they may have been sent from here. What others may have exported is asked first.
-    if not plan.journal or company_id is None or first_export(journal, company_id) is not None:
+def _record_books(journal: WritableJournal, plan: ExportPlan, by: str) -> None:
+    """Record what the plan's ledger holds, may hold and lacks: a plan without the ledger knows it, too.
+
+    Without a history, what it holds may have been sent from here.
+    """
+    books, company_id = plan.books, plan.books.get("company_id")
+    if not plan.journal or not company_id:
         return
-    ledger = f"{plan.books['source'] or 'frame'} (SHA-256 {plan.books['sha256']})"
-    event = record_exported_elsewhere(
-        journal,
-        company_id,
-        [_known(row) for row in entries.values()],
-        by=by,
-        evidence=f"general ledger {ledger}",
-        source=ledger,
-    )
+    ledger = f"{books['source'] or 'frame'} (SHA-256 {books['sha256']})"
+    maybe = _held(plan, Held.MAYBE_BOOKED, journal.entries_of(MAYBE_BOOKED))
+    # A company whose journal lacks nothing needs no evidence.
+    lacks = books["lacks"] if needs_ledger_since(journal) else []
+    for code, entries in ((MAYBE_BOOKED, maybe), (NOT_IN_LEDGER, lacks)):
+        if entries:
+            record_of_ledger(journal, code, company_id, entries, day=books["exported_at"], ledger=ledger)
+    booked = _held(plan, Held.ALREADY_BOOKED, journal.exported_elsewhere())
+    # What others may have exported is asked first.
+    if not booked or first_export(journal, company_id) is not None:
+        return
+    known = [_known(row) for row in booked.values()]
+    word = {"by": by, "evidence": f"general ledger {ledger}", "source": ledger}
+    event = record_exported_elsewhere(journal, company_id, known, **word)
     undo = f'{journal.command(f"export undo-import {event}", company_id)} --by NAME --evidence "..."'
-    done = words()("done.elsewhere", count=len(entries), by=by)
+    done = words()("done.elsewhere", count=len(known), by=by)
     note(f"{done}. {words()('done.undo', command=undo)}")
+
+
+def _held(plan: ExportPlan, reason: str, known: Container[str]) -> dict[str, dict[str, Any]]:
+    """Return the entries of the ledger's company that are held back for a reason, by ID, but known ones."""
+    rows = plan.held.filter(pc.equal(plan.held["reason"], reason)).to_pylist()
+    is_own = {row["id"]: row for row in rows if row["company_id"].lower() == plan.books["company_id"]}
+    # The lines of a split entry have one ID.
+    return {entry: row for entry, row in is_own.items() if entry not in known}
 
 
 def _known(row: Mapping[str, Any]) -> dict[str, str]:
@@ -215,13 +231,12 @@ def _known(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _planned(journal: WritableJournal, plan: ExportPlan, of_company: OfCompany) -> list[OutcomeRow]:
-    rows, explained = [], set[str]()
-    for company_id, batch_ids in of_company.items():
-        evidence = look_up(journal, plan, company_id)
+    rows = []
+    for batch_ids in of_company.values():
         # Requests are made one at a time, to save memory.
         for batch in map(plan.request, batch_ids):
-            row = row_unsent(journal, batch, explained)
-            rows.append(row or row_planned(journal, batch, *evidence))
+            row = row_unsent(journal, batch, plan.plan_id)
+            rows.append(row or row_planned(journal, batch, plan.books))
     return rows
 
 

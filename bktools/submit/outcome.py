@@ -21,8 +21,8 @@ from bktools.errors import (
     StatusError,
     UnreadableAnswerError,
 )
-from bktools.journal.attempts import BatchOutcome
 from bktools.journal.records import Facts
+from bktools.journal.sent_log import BatchOutcome
 from bktools.service.workers import Stopped
 from bktools.visible import one_line
 

@@ -16,12 +16,8 @@ from bktools.submit.outcome import Outcome, Withheld, of_answer, of_error
 from bktools.wording import Sentence
 
 
-class NotRecorded(Exception):
-    """Raised when an outcome could not be written to the journal, with the error that says it."""
-
-    def __init__(self, error: StorageError) -> None:
-        super().__init__(str(error))
-        self.error = error
+class NotRecordedError(StorageError):
+    """Raised when an outcome could not be written to the journal; its line is the only record."""
 
 
 def send_once(journal: WritableJournal, service: Service, batch: BatchRequest) -> Outcome:
@@ -31,7 +27,7 @@ def send_once(journal: WritableJournal, service: Service, batch: BatchRequest) -
     ------
     JournalError, StorageError
         When the batch may not be sent, or its intent could not be written; nothing was sent.
-    NotRecorded
+    NotRecordedError
         When the journal could not be written after the request.
     """
     attempt = record_intent(journal, batch.batch_id)
@@ -65,8 +61,7 @@ def _recorded(journal: WritableJournal, attempt: Attempt, outcome: Outcome) -> O
         known = record_outcome(journal, attempt, outcome)
     except (BktoolsError, OSError) as error:
         about = {"batch": attempt.batch_id, "state": outcome.state, "message": outcome.message}
-        lost = StorageError(Sentence("submit.outcome_not_written", **about, reason=error))
-        raise NotRecorded(lost) from error
+        raise NotRecordedError(Sentence("submit.outcome_not_written", **about, reason=error)) from error
     return replace(
         outcome, state=known.state, code=known.code, facts=known.facts, job_id=known.job_id, job=known.job
     )

@@ -5,25 +5,25 @@ from __future__ import annotations
 import datetime as dt
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
 
-from bktools.errors import JournalError, PlanError
-from bktools.export.looked_up import looked_up
+from bktools.errors import JournalError
 from bktools.export.plan import ExportPlan
 from bktools.frames.batches import BatchRequest
 from bktools.frames.schema import COUNT, MAYBE_SENT, TEXT
 from bktools.journal.attempts import recover
-from bktools.journal.claims import LookedUp, claim
+from bktools.journal.claims import claim
+from bktools.journal.database import Row
 from bktools.journal.entry_data import dated
 from bktools.journal.journal import Journal
-from bktools.journal.records import Row, loaded, named, now
-from bktools.journal.right_journal import company_refusal, needs_ledger_since
+from bktools.journal.records import loaded, now
+from bktools.journal.right_journal import company_refusal
 from bktools.journal.sentences import sentence_of
-from bktools.journal.unknown_outcomes import lasts_seconds, resolve_first
+from bktools.journal.unknown_outcomes import how_to_resolve, lasts_seconds
 from bktools.journal.writable import WritableJournal
 from bktools.progress import Bar, note
 from bktools.service import Service
@@ -31,7 +31,7 @@ from bktools.service.service import reserve
 from bktools.service.workers import LOOK, Stopped, pause
 from bktools.submit.outcome import Outcome
 from bktools.submit.rate_limit import RateLimit
-from bktools.submit.request import NotRecorded, send_once
+from bktools.submit.request import NotRecordedError, send_once
 from bktools.wording import words
 
 WOULD_BE_SENT = "would be sent"
@@ -88,30 +88,27 @@ class Sender:
     company_id: str
     # The reason why no other batch of the company is sent.
     stopped: str = ""
-    # The batches of unknown outcome that a message has explained.
-    explained: set[str] = field(default_factory=set)
 
     def send(self, batch_ids: Sequence[str]) -> list[OutcomeRow]:
         """Send batches, and return one row per batch."""
         request, plan = self.run.plan.request, self.run.plan
-        evidence, why_not = look_up(self.journal, plan, self.company_id)
         try:
             with self.journal.lock(self.company_id):
                 # A sender may have been killed after this run began.
                 recover(self.journal, self.company_id)
                 # Requests are made one at a time, to save memory.
-                claim(self.journal, map(request, batch_ids), plan.plan_id, self.run.month, evidence)
+                claim(self.journal, map(request, batch_ids), plan.plan_id, self.run.month)
                 return [self._row_of(batch) for batch in map(request, batch_ids)]
         except JournalError as error:
             # Nothing was sent: the company waits, or another process has sent some of these batches.
-            return [row_of(batch, "BLOCKED", f"{error}{why_not}") for batch in map(request, batch_ids)]
+            return [row_of(batch, "BLOCKED", str(error)) for batch in map(request, batch_ids)]
 
     def _row_of(self, batch: BatchRequest) -> OutcomeRow:
         self.run.go_on()
         try:
             row = self._send(batch)
-        except NotRecorded as lost:
-            self.run.fail(lost.error)
+        except NotRecordedError as lost:
+            self.run.fail(lost)
             raise Stopped from lost
         except JournalError as error:
             # Meanwhile a person withdrew the batch, or another process sent for the company.
@@ -122,7 +119,7 @@ class Sender:
 
     def _send(self, batch: BatchRequest) -> OutcomeRow:
         """Send a batch, if it and its company wait for nothing, and return its row."""
-        row = row_unsent(self.journal, batch, self.explained)
+        row = row_unsent(self.journal, batch, self.run.plan.plan_id)
         stopped = self.stopped or self.run.stopped
         if row is not None or stopped:
             return row or row_of(batch, "BLOCKED", stopped)
@@ -132,7 +129,7 @@ class Sender:
         if outcome.stops_all:
             self.run.stopped = self.stopped
         for unknown in self.journal.unknown(self.company_id):
-            how = resolve_first(self.journal, unknown, self.explained)
+            how = how_to_resolve(self.journal, unknown)
             return row_of(batch, "UNKNOWN", f"{_sentence(unknown)}; {how}", unknown["job_id"])
         return row_of(batch, outcome.state, outcome.message, outcome.job_id)
 
@@ -190,40 +187,29 @@ def seconds_to_end(accepted: Row | None, most: float) -> float:
     return max(min(lasts_seconds(accepted["job"]), most) - max(age, 0.0), 0.0)
 
 
-def look_up(journal: Journal, plan: ExportPlan, company_id: str) -> tuple[LookedUp | None, str]:
-    """Return what the plan's ledger shows not to be booked, where one is needed, or why it shows nothing."""
-    since = needs_ledger_since(journal)
-    if since is None or "due" not in plan.books:
-        return None, ""
-    try:
-        return looked_up(plan, company_id, since[1]), ""
-    except PlanError as error:
-        return None, f". The plan's ledger does not open it: {error}"
-
-
-def row_planned(journal: Journal, batch: BatchRequest, evidence: LookedUp | None, why_not: str) -> OutcomeRow:
+def row_planned(journal: Journal, batch: BatchRequest, books: Mapping[str, Any]) -> OutcomeRow:
     """Return the row of a batch that would be sent, or that waits because of its company."""
-    facts = None if evidence is None else evidence.facts()
-    error = company_refusal(journal, batch.company_id, dated(batch), facts)
-    return row_of(batch, "BLOCKED", f"{error}{why_not}") if error else row_of(batch, "PLANNED", WOULD_BE_SENT)
+    error = company_refusal(journal, batch.company_id, dated(batch), books)
+    return row_of(batch, "BLOCKED", str(error)) if error else row_of(batch, "PLANNED", WOULD_BE_SENT)
 
 
-def row_unsent(journal: Journal, batch: BatchRequest, explained: set[str]) -> OutcomeRow | None:
+def row_unsent(journal: Journal, batch: BatchRequest, plan_id: str) -> OutcomeRow | None:
     """Return the row of a batch that was sent, or whose company waits; None for one that may be sent."""
     row = journal.state_of(batch.batch_id)
     state = None if row is None else row["state"]
     if row is None or state not in MAYBE_SENT:
-        unknown = journal.unknown(batch.company_id)
-        return row_of(batch, "BLOCKED", resolve_first(journal, unknown[0], explained)) if unknown else None
+        for unknown in journal.unknown(batch.company_id):
+            command = journal.resolve_command(unknown["batch_id"], batch.company_id)
+            return row_of(batch, "BLOCKED", words()("submit.resolve_first", **unknown, command=command))
+        return None
     if state == "UNKNOWN":
-        return row_of(batch, state, resolve_first(journal, row, explained))
+        return row_of(batch, state, how_to_resolve(journal, row))
     if state == "SENDING":
-        sender = named(row["login"], row["machine"], row["process"])
+        sender = journal.sender_of(batch.batch_id)
         return row_of(batch, state, words()("submit.sending", sender=sender, since=row["sent_at"]))
-    changed = journal.changed_since(batch) if state == "ACCEPTED" else []
-    if changed:
-        text = words()("submit.changed_since", count=len(changed), first=changed[0])
-        return row_of(batch, "BLOCKED", text)
+    if row["plan_id"] != plan_id:
+        # Its entries may have other data now; a plan with a history knows what became of them.
+        return row_of(batch, "BLOCKED", words()("submit.sent_by_another_plan", plan=row["plan_id"]))
     text = words()("submit.sent_before", outcome=_sentence(row), since=row["settled_at"])
     return row_of(batch, state, text, row["job_id"])
 

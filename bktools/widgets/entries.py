@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from bktools import views
 from bktools.caller import install_command
-from bktools.consoles import in_notebook, readable
+from bktools.consoles import in_notebook
 from bktools.errors import ConfigurationError, InputError
 from bktools.export import ExportPlan
 from bktools.export.selection import selected_rows
@@ -20,6 +20,7 @@ from bktools.frames.incoming import arrow_of
 from bktools.frames.names import FIRST, in_reading_order, with_names
 from bktools.frames.schema import TEXT, to_pandas
 from bktools.frames.sums import Sum, by_currency, sums_of
+from bktools.visible import printable
 from bktools.widgets.grid import MAX_ROWS, cell, display_grid, grid_class, grid_of, instead_of
 from bktools.wording import Sentence, words
 from bktools.wording.numbers import shown
@@ -71,13 +72,17 @@ class EntryPicker:
         ]
         rows = list(zip(*texts.values(), strict=True))
         self.widget = grid_of(columns, rows, picking=True, selected=_places(entries, selection))
-        self.widget.observe(self._select_entries, names="selected")
+        self.widget.observe(self._tell, names="selected")
         self._tell()
 
     @property
     def selection(self) -> pd.DataFrame:
-        """The selected rows of `entries`, in their order: `compose_export_jobs(entries, selection=...)`."""
-        return self.entries.iloc[sorted(self.widget.selected)]
+        """The selected rows of `entries`, in their order: `compose_export_jobs(entries, selection=...)`.
+
+        Of a split entry they are all its lines, whichever of them was selected.
+        """
+        ids = self.entries["id"].str.lower()
+        return self.entries[ids.isin(ids.iloc[self.widget.selected])]
 
     @property
     def totals(self) -> pd.DataFrame:
@@ -111,16 +116,7 @@ class EntryPicker:
         """
         self.widget.selected = _places(self.entries, selection)
 
-    def _select_entries(self, change: Any) -> None:
-        """Select the other lines of a split entry with each of its lines, and leave them out together."""
-        whole = _whole_entries(self.entries, change["new"], before=change["old"])
-        if whole != change["new"]:
-            # The assignment calls the observer again.
-            self.widget.selected = whole
-        else:
-            self._tell()
-
-    def _tell(self) -> None:
+    def _tell(self, _: Any = None) -> None:
         self.widget.summary = self._summary + ("" if self.widget.selected else _ADVICE)
         for display in self._displays:
             display.update(self._static(), raw=True)
@@ -151,7 +147,7 @@ class EntryPicker:
         return instead_of(self.widget, views.heading(self._summary) + table, repr(self))
 
     def __repr__(self) -> str:
-        return readable(f"EntryPicker: {self._summary}")
+        return printable(f"EntryPicker: {self._summary}")
 
     def _display_(self) -> Any:
         """Return what marimo shows; its cells run again after a click on `mo.ui.anywidget(picker.widget)`."""
@@ -290,25 +286,4 @@ def _places(entries: pd.DataFrame, selection: Any) -> list[int]:
     if selection is None:
         return []
     mask = selected_rows(selection, entries, arrow_of(entries[["id"]], "the entries"))
-    return _whole_entries(entries, [int(place) for place in mask.nonzero()[0]], before=[])
-
-
-def _whole_entries(entries: pd.DataFrame, selected: list[int], *, before: list[int]) -> list[int]:
-    """Return the selected rows with all lines of split entries.
-
-    A split entry that lost a line since `before` is left out whole.
-    """
-    if "split_line" not in entries.columns:
-        return selected
-    ids, is_split = entries["id"].str.lower().to_list(), (entries["split_line"].fillna(0) > 0).to_list()
-    lines_of: dict[str, set[int]] = defaultdict(set)
-    for place, id_ in enumerate(ids):
-        lines_of[id_].add(place)
-    whole, previous = set(selected), set(before)
-    for id_ in {ids[place] for place in selected if is_split[place]}:
-        lines = lines_of[id_]
-        if (lines - whole) & previous:
-            whole -= lines
-        else:
-            whole |= lines
-    return sorted(whole) if whole != set(selected) else selected
+    return [int(place) for place in mask.nonzero()[0]]

@@ -5,23 +5,21 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import anyio
 import pytest
 from conversations import LEDGER, POSTINGS
 from serving import SERVING
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
-import httpx2
 from mcp.client import Client
-from mcp.client.streamable_http import streamable_http_client
+from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from bktools.cli import main
 from bktools.sandbox import Server
@@ -97,36 +95,31 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 @dataclass
 class Assistant:
-    """A running `bktools mcp --http`, and how its clients connect."""
+    """What starts `bktools mcp` for a client, with its log and the list of its modules."""
 
-    url: str
-    headers: dict[str, str]
-    process: subprocess.Popen[str]
+    settings: dict[str, Any]
+    started: StdioServerParameters
     log: Path
+    modules: Path
 
-    @asynccontextmanager
-    async def client(self) -> AsyncIterator[Client]:
-        """Connect a client of the SDK."""
-        async with (
-            httpx2.AsyncClient(headers=self.headers, timeout=60) as http,
-            Client(streamable_http_client(self.url, http_client=http)) as client,
-        ):
-            yield client
+    def spoken(self, talk: Callable[[Client], Awaitable[Any]]) -> Any:
+        """Run a conversation of the SDK's client with a server of its own; return what it returns."""
+
+        async def run() -> Any:
+            with self.log.open("a", encoding="utf-8") as errors:
+                async with Client(stdio_client(self.started, errlog=errors)) as client:
+                    return await talk(client)
+
+        return anyio.run(run)
 
 
 @pytest.fixture(scope="module")
-def assistant(world: World) -> Iterator[Assistant]:
-    """A server over HTTP, for the folder of the world."""
-    command = [sys.executable, str(SERVING), "mcp", "--folder", str(world.folder), "--http", "0"]
-    variables, log = os.environ | world.variables, world.root / "log"
-    with (
-        log.open("w", encoding="utf-8") as errors,
-        subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
-    ):
-        assert process.stdout is not None
-        lines = [process.stdout.readline()]
-        while lines[-1] not in ("}\n", ""):
-            lines.append(process.stdout.readline())
-        settings = json.loads("".join(lines))["mcpServers"]["bktools"]
-        yield Assistant(settings["url"], settings["headers"], process, log)
-        process.terminate()
+def assistant(world: World) -> Assistant:
+    """An assistant for the folder of the world."""
+    printed = world.person(f"bktools mcp --folder {world.folder} --print-config")
+    settings = json.loads(printed.output)["mcpServers"]["bktools"]
+    log, modules = world.root / "log", world.root / "modules"
+    variables = os.environ | world.variables | {"MODULES": str(modules)}
+    arguments = [str(SERVING), *settings["args"][2:]]
+    started = StdioServerParameters(command=settings["command"], args=arguments, env=variables)
+    return Assistant(settings, started, log, modules)

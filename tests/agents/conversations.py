@@ -1,10 +1,9 @@
-"""What assistants say to the server, by kind of attack, and how answers are read."""
+"""What assistants say to the server, and how its answers are read."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,35 +11,19 @@ from bktools.agents.desk import TOOLS
 
 
 def refused(result: Any) -> dict[str, Any]:
-    """Return the error of a result, which is one line of JSON."""
+    """Return the error of a result, which is JSON."""
     (content,) = result.content
     assert result.is_error, content.text
-    assert "\n" not in content.text
     return json.loads(content.text)["error"]
 
 
 def answered(result: Any) -> dict[str, Any]:
-    """Return the facts of an answer, which has at most 60 lines, and whose tables are files."""
+    """Return the facts of an answer, whose tables are files."""
     (content,) = result.content
     assert not result.is_error, content.text
-    assert len(content.text.splitlines()) <= 60
     facts = json.loads(content.text)
     assert all(Path(each["file"]).is_file() for each in facts.get("tables", ()))
     return facts
-
-
-@dataclass(frozen=True)
-class Conversation:
-    """Calls of one kind of attack, each a tool with its arguments; all of them are refused, or none."""
-
-    kind: str
-    calls: tuple[tuple[str, dict[str, Any]], ...]
-    is_refused: bool = True
-
-    @property
-    def name(self) -> str:
-        """The kind and the first call."""
-        return f"{self.kind}: {self.calls[0]}"[:120]
 
 
 CHART, ENTRIES, LEDGER = "chart_of_accounts.csv", "accounting_entries.csv", "ledger.csv"
@@ -52,8 +35,8 @@ account_code,date,amount,currency,text,voucher_id
 """
 
 
-def arguments_of(table: str) -> dict[str, dict[str, Any]]:
-    """Return arguments with which each tool answers; `table` has entries that are not ready."""
+def arguments_of(file: str) -> dict[str, dict[str, Any]]:
+    """Return arguments with which each tool answers; `file` has entries that are not ready."""
     return {
         **{name: {} for name in ("check", "load_categories", "load_employees", "guide")},
         "read_file": {"path": ENTRIES, "kind": "entries"},
@@ -61,9 +44,9 @@ def arguments_of(table: str) -> dict[str, dict[str, Any]]:
         "plan_export": {"entries": ENTRIES},
         "close_month": MONTH,
         "verify": {"ledger": LEDGER},
-        "rows": {"table": table, "where": {"currency": "CHF"}},
-        "spend": {"entries": table, "by": ["supplier"]},
-        "versus": {"this": ENTRIES, "that": table, "by": ["supplier"]},
+        "rows": {"file": file, "where": {"currency": "CHF"}},
+        "spend": {"entries": file, "by": ["supplier"]},
+        "versus": {"this": ENTRIES, "that": file, "by": ["supplier"]},
     }
 
 
@@ -71,7 +54,7 @@ def arguments_of(table: str) -> dict[str, dict[str, Any]]:
 WISHES = (
     *("submit_export_jobs", "export_now", "create_accounts", "create_export_job", "resolve_export_job"),
     *("close_period", "reopen_period", "import_accounts", "send", "pay", "bash", "python", "write_file"),
-    *("_table", "_file", "__init__", "books", "environment", "folders", "run", ""),
+    *("_call", "_file", "__init__", "books", "folders", "run", ""),
 )
 # Arguments with which a plan would be sent, or be another person's or company's.
 GRANTS = (
@@ -86,7 +69,7 @@ GRANTS = (
     {"service": {"token": "x"}},
     {"max_entries": 1},
 )
-# Paths out of the folder; {outside} is a file beside it.
+# Paths that are no files of the folder; {outside} is a file beside it.
 PATHS = (
     *(
         "../secret.csv",
@@ -96,68 +79,45 @@ PATHS = (
         "link.csv",
         "linked/secret.csv",
     ),
-    *("/etc/passwd", "/proc/self/environ", "/dev/stdin", "/dev/zero", "pipe", ".", "", "~/.ssh/id_rsa"),
     *(
-        "file:///etc/passwd",
-        "https://example.com/a.csv",
+        "/etc/passwd",
+        "/proc/self/environ",
+        "/dev/zero",
+        "pipe",
+        ".",
+        "",
+        "~/.ssh/id_rsa",
         "loop",
         "nothing.csv",
-        "a\x00b",
-        "a" * 5000,
-        "\n",
-        "-",
     ),
-    *("accounting_entries.csv/../../secret.csv", "bktools-prepared", "//etc/passwd", "${HOME}/x", "*.csv"),
+    *("file:///etc/passwd", "https://example.com/a.csv", "a\x00b", "a" * 5000, "\n", "*.csv", "${HOME}/x"),
 )
-READING = (
-    *(("read_file", "path", {"kind": kind}) for kind in ("chart", "entries", "ledger")),
-    ("plan_export", "entries", {}),
-    ("reconcile", "chart", {}),
-)
-# Tables that no answer named, and columns that a table lacks.
-LOOKS = (
-    *({"table": name} for name in ("../secret", "x'; DROP TABLE y", "/etc/passwd", "{outside}", "", "*")),
-    *({"table": "{table}", "where": {name: "x"}} for name in ("password", "", "supplier; --", "{outside}")),
-    *({"table": "{table}", "where": value} for value in ("id", ["id"], {"id": ["x"]}, {"id": {"$ne": ""}})),
-    *({"table": "{table}", "from_row": value} for value in (0, -1, "all", 1.5)),
-)
+# A tool for each way to read a file, with its argument.
+READING = (("read_file", "path", {"kind": "chart"}), ("plan_export", "entries", {}), ("rows", "file", {}))
 # Values that are not what a tool takes.
 WRONG: tuple[tuple[str, dict[str, Any]], ...] = (
     ("plan_export", {"entries": [ENTRIES]}),
-    ("plan_export", {"entries": {"path": ENTRIES}}),
     ("plan_export", {"entries": ENTRIES, "month": "2026-10/../../x"}),
-    ("close_month", MONTH | {"month": "../../../tmp/x"}),
     ("close_month", MONTH | {"month": "2026-10\n"}),
-    ("close_month", MONTH | {"month": "9999-99"}),
     ("close_month", {"chart": CHART, "entries": ENTRIES}),
     ("read_file", {"path": ENTRIES, "kind": "workbook"}),
-    ("query", {"sql": "SELECT 1"}),
-    ("spend", {"entries": "entries_00000000", "by": ["supplier"]}),
     ("spend", {"entries": ENTRIES, "by": "supplier"}),
-    ("spend", {"entries": ENTRIES, "by": ["supplier"] * 3}),
     ("versus", {"this": ENTRIES, "that": ENTRIES, "by": ["category"], "threshold": "all"}),
-    ("guide", {"topic": "files", "from_line": -5}),
+    *(("rows", {"file": ENTRIES, "where": value}) for value in ("id", {"id": ["x"]}, {"password": "x"})),
+    *(("rows", {"file": ENTRIES, "from_row": value}) for value in (0, "all")),
 )
 
 
-def conversations(outside: Path, table: str) -> Iterator[Conversation]:
-    """Yield the conversations that are refused, with a file outside and a table of an answer."""
-    for wish in WISHES:
-        yield Conversation("export now", ((wish, {"plan": "export.plan", "apply": True}),))
+def conversations(outside: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield calls that are refused, each a tool with its arguments, with a file outside."""
+    yield from ((wish, {"plan": "export.plan", "apply": True}) for wish in WISHES)
     for grant in GRANTS:
-        calls = [("plan_export", {"entries": ENTRIES} | grant), ("close_month", MONTH | grant)]
-        yield Conversation("granted", tuple(calls))
+        yield from (("plan_export", {"entries": ENTRIES} | grant), ("close_month", MONTH | grant))
     for path in PATHS:
         for tool, argument, others in READING:
-            arguments = {argument: path.replace("{outside}", str(outside)), **others}
-            yield Conversation("path", ((tool, arguments),))
-    for look in LOOKS:
-        text = json.dumps(look).replace("{outside}", str(outside)).replace("{table}", table)
-        yield Conversation("look", (("rows", json.loads(text)),))
-    for tool, arguments in WRONG:
-        yield Conversation("wrong", ((tool, arguments),))
-    for tool in TOOLS:
-        yield Conversation("unknown argument", ((tool, {"__class__": "x", "apply": "--apply"}),))
+            yield tool, {argument: path.replace("{outside}", str(outside)), **others}
+    yield from WRONG
+    yield from ((tool, {"__class__": "x", "apply": "--apply"}) for tool in TOOLS)
 
 
 # Names that a supplier may have, with instructions, signs of markup, and characters that nobody sees.

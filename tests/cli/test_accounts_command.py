@@ -22,14 +22,14 @@ def test_what_needs_a_person_comes_first(run):
     assert "… and 43 more rows" in lines[-1]
     assert "(all of it: --output FILE)" in lines[-1]
     told = run("accounts", "list", "--sandbox")
-    assert [row.split("\t")[4] for row in told.stdout.splitlines()[1:4]] == ["EXISTS", "EXISTS", "MATCHED"]
-    assert told.stderr.startswith("2 EXISTS: in the service with different data")
+    assert [row.split("\t")[4] for row in told.stdout.splitlines()[1:4]] == ["exists", "exists", "matched"]
+    assert told.stderr.startswith("2 exists: in the service with different data")
     assert "bktools sandbox sample-data FOLDER" in told.stderr
     assert "bktools accounts import FILE --sandbox" in told.stderr
     run("sandbox", "sample-data", "samples")
     assert run("accounts", "import", "samples/accounts.csv", "--sandbox").returncode == Exit.DONE
     settled = run("accounts", "list", "--sandbox")
-    assert ("EXISTS" in settled.stdout, settled.stderr) == (False, "")
+    assert ("exists" in settled.stdout, settled.stderr) == (False, "")
     # No category is on an account that is not known.
     run("reconcile", "--sandbox", "--out", "findings")
     findings = pd.read_csv("findings/findings.csv")
@@ -44,11 +44,11 @@ def test_accounts_that_were_refused_are_no_success(run, sandbox, access):
     sandbox.server.inject(Fault("error", "create_account", status=422, times=2))
     assert run(*command, **access).returncode == Exit.DONE
     refused = run(*command, "--apply", **access)
-    assert "\n2 REJECTED\n" in refused.stderr
-    assert "2 REJECTED: refused: correct the chart" in refused.stderr
+    assert "\n2 refused\n" in refused.stderr
+    assert "2 refused: refused: correct the chart" in refused.stderr
     assert refused.returncode == Exit.INCOMPLETE
     made = run(*command, "--apply", **access)
-    assert (made.stderr.splitlines()[-1], made.returncode) == ("2 CREATED", Exit.DONE)
+    assert (made.stderr.splitlines()[-1], made.returncode) == ("2 created", Exit.DONE)
 
 
 def test_a_complete_list_says_what_it_lacks(run):

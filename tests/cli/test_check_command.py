@@ -15,7 +15,7 @@ from bktools.journal.journal import Journal
 from bktools.settings import load_settings
 
 OTHER = "123e4567-e89b-42d3-a456-426614174000"
-GOOD = dict.fromkeys(("version", "configuration", "connection", "company", "journal", "disk"), "ok")
+GOOD = dict.fromkeys(("version", "configuration", "connection", "company", "journal"), "ok")
 
 
 @pytest.fixture
@@ -100,12 +100,6 @@ SITUATIONS = {
     "nobody at the address": ({"BASE_URL": "http://127.0.0.1:9"}, Exit.UNREACHABLE, AWAY, "bktools config"),
     "no company": ({"COMPANY": ""}, Exit.DONE, {"company": "warning"}, "BKTOOLS_COMPANY"),
     "no certificates": ({"CA_BUNDLE": "none.pem"}, Exit.CONFIGURATION, AWAY, "ca_bundle .*none.pem"),
-    "no folder": (
-        {"DATA_DIR": "/proc/bktools"},
-        Exit.STORAGE,
-        {"disk": "failed"},
-        "/proc/bktools.*: No such file or directory\n.*set BKTOOLS_DATA_DIR",
-    ),
     "wrong token": ({"TOKEN": "hunter2"}, Exit.REFUSED, AWAY, "401"),
     "unknown company": (
         {"COMPANY": OTHER},

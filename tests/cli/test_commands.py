@@ -95,9 +95,6 @@ REFUSED = {
     "a file is one of some kinds": Promise(
         "categories --output x.txt", Exit.INPUT, err="--output must end in .csv, .xlsx, .json, .parquet, got"
     ),
-    "an age has a unit": Promise(
-        "categories --max-age 900", Exit.INPUT, err="--max-age must be a number and a unit, such as 90s"
-    ),
     "two environments are a contradiction": Promise(
         "config -e https://books.example",
         Exit.INPUT,
@@ -170,10 +167,9 @@ DONE = {
     "an empty journal has no months": Promise(
         "periods --sandbox", Exit.DONE, "^period\t[^\n]*\n$", "open: held back, and not exported since"
     ),
-    "nothing was filled in": Promise("fixes --sandbox", Exit.DONE, "^outcome\t", "^nothing is filled in\n$"),
     "no mapping was saved": Promise("mappings", Exit.DONE, "^name\tkind", "0 mappings in "),
     "nothing was exported": Promise(
-        "export status --sandbox", Exit.DONE, "^batch_id\t", "nothing was exported from here"
+        "export status --sandbox", Exit.DONE, "^sent_at\t", "nothing was exported from here"
     ),
     "no account is known": Promise(
         "accounts list --sandbox",
@@ -223,7 +219,13 @@ DONE = {
         "export not-booked 123e4567-e89b-42d3-a456-426614174000 --by Ada --evidence 'looked it up' --sandbox "
         "--language de",
         Exit.DONE,
-        "^1 Eintrag als nicht gebucht festgehalten, von Ada\n$",
+        "^1 Eintrag als nicht gebucht festgehalten, von Ada\n1 Eintrag davon kennt kein Abschluss",
+    ),
+    "German outcomes": Promise(
+        "accounts create --sandbox --apply --language de",
+        Exit.DONE,
+        "\tvorhanden\t(.|\n)*\tangelegt\t",
+        "2 vorhanden: ",
     ),
     "a German setting": Promise(
         "config --environment nowhere --language de",

@@ -51,6 +51,9 @@ def test_first_and_second_run(run, samples):
     assert rows(kept[0] / "entries.csv") == entries
     assert f"The earlier close is kept as {kept[0]}/" in second.stdout
     assert "nothing to send" in second.stdout
+    planned = run("month-end", "--sandbox")
+    assert "--apply has nothing to do" in planned.stdout
+    assert "run again with --apply" not in planned.stdout
 
 
 def test_without_apply_nothing_is_written(run, monkeypatch, tmp_path):

@@ -39,14 +39,13 @@ def test_a_closed_month_is_shown_and_not_sent_again(command, samples, sandbox):
     with entries.open(encoding="utf-8", newline="") as file:
         head, *lines = csv.reader(file)
     with Path("other.csv").open("w", encoding="utf-8", newline="") as file:
-        # Another amount now; nothing else waits.
-        csv.writer(file).writerows(
-            [head, *([*line[:3], "1.00", *line[4:]] for line in lines if line[0] in sent)]
-        )
+        # Another amount now; a new entry waits.
+        changed = [[*line[:3], "1.00", *line[4:]] for line in lines if line[0] in sent]
+        new = ["00000000-0000-4000-8000-000000000001", *changed[0][1:]]
+        csv.writer(file).writerows([head, *changed, new])
     code, shown = command(f"{close} --entries other.csv --fail-on held")
     assert code == Exit.DONE, "what was exported is not held back"
     assert amounts(shown) == exported
-    assert "nothing to send" in shown
     assert "Written to month-end-2026-10.planned/" in shown
     assert "Prepared by " in shown
     company = bktools.connect("sandbox").settings.company

@@ -100,7 +100,7 @@ def test_quiet_leaves_results_warnings_and_errors(run, failing):
     again = run("categories", **failing)
     assert ("rows from the snapshot" in again.stderr, again.stdout) == (True, done.stdout)
     unreachable = failing | {"BKTOOLS_BASE_URL": "http://127.0.0.1:9"}
-    away = run("categories --quiet --max-age 0s", **unreachable)
+    away = run("categories --quiet --max-age 0", **unreachable)
     assert (away.returncode, away.stderr.count("is used instead")) == (0, 1)
 
 

@@ -122,8 +122,8 @@ def test_the_page_says_what_of_all_entries_was_not_spent():
         sums = [part.amounts.get(currency, 0) for part in (figures.spent, *parts.values())]
         assert sum(sums) == amount
     line = not_spent(words("en"), figures)
-    assert line.startswith(f"All entries are what was spent ({figures.spent.entries} entries, EUR ")
-    assert "of an earlier month, which counted them or had them in its books: 1 entry, EUR 20.00" in line
+    assert line.startswith(f"Spent: {figures.spent.entries} entries, EUR ")
+    assert "counted in an earlier month: 1 entry, EUR 20.00" in line
     assert not_spent(words("en"), Figures(_table(), "EUR", _table(), _table())) == ""
 
 

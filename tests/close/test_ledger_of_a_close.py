@@ -64,6 +64,7 @@ def world(samples: tuple[Path, Path], tmp_path: Path) -> Iterator[World]:
 def test_a_ledger_of_other_accounts_stops_a_close_before_anything_is_written(world: World):
     """Its accounts are names that no chart has: a dry run names it, and an applied close is refused."""
     ledger = world.ledger(world.entries.dropna(subset=["amount", "date"]), accounts="supplier")
+    bktools.create_accounts(world.close().before, apply=True, service=world.service)
     planned = world.close(ledger=ledger)
     assert any("no account of the entries" in phrase for phrase in planned.run.unchecked)
     accounts = len(bktools.load_accounts(service=world.service))

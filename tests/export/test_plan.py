@@ -105,12 +105,12 @@ def test_amounts_are_exact_and_by_currency():
 
 
 def test_what_it_shows_is_escaped():
-    """A notebook shows counts and batches; text of the entries is no markup."""
+    """A notebook shows counts and reasons; text of the entries is no markup."""
     plan = compose_export_jobs(
         entries_of(3, approved=[True, True, False], currency=["EUR", "EUR", "<script>"])
     )
     assert "2 entries ready in 1 batch, 1 not ready" in repr(plan)
-    assert plan.batches["batch_id"][0] in plan._repr_html_()
+    assert "not approved" in plan._repr_html_()
     assert "<script" not in plan._repr_html_()
 
 
@@ -250,11 +250,11 @@ def swapped(members):
     members.update(zip(names, [members[name] for name in reversed(names)], strict=True))
 
 
-CHANGED, NO_PLAN = "was changed after it was written", "is not a plan"
+CHANGED, NO_PLAN = "plan was changed since it was made", "is not a plan"
 CHANGES_OF_THE_FILE = {
-    "another service": (head(made_for="https://elsewhere.example"), CHANGED),
-    "no digest": (head(digest=None), CHANGED),
-    "tables swapped": (swapped, CHANGED),
+    "another ID": (head(plan_id="0" * 20), CHANGED),
+    "no author": (head(options={"author": "Ada"}), NO_PLAN),
+    "tables swapped": (swapped, NO_PLAN),
     "no JSON": (lambda members: members.update({"plan.json": members["plan.json"][:-5]}), NO_PLAN),
     "a list": (lambda members: members.update({"plan.json": b"[]"}), NO_PLAN),
     "no entries": (lambda members: members.pop("entries.parquet"), NO_PLAN),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import io
 import re
 import zipfile
 from decimal import Decimal
@@ -103,16 +102,3 @@ def test_dates_that_excel_does_not_know_are_text(tmp_path: Path):
     path = bktools.to_excel(pd.DataFrame({"date": dates}), tmp_path / "dates.xlsx")
     _, *rows = CalamineWorkbook.from_path(path).get_sheet_by_index(0).to_python()
     assert rows == [["1899-12-31T00:00:00"], [dt.date(1900, 3, 1)]]
-
-
-def test_a_buffer_gets_the_workbook(awkward: pd.DataFrame, tmp_path: Path):
-    """A buffer of bytes has the cells of the file, and stays open; one of text is refused."""
-    path, buffer = bktools.to_excel(awkward, tmp_path / "file.xlsx"), io.BytesIO()
-    assert bktools.to_excel(awkward, buffer) is None
-    found, wanted = (
-        CalamineWorkbook.from_filelike(io.BytesIO(content)).get_sheet_by_index(0).to_python()
-        for content in (buffer.getvalue(), path.read_bytes())
-    )
-    assert found == wanted
-    with pytest.raises(ArgumentError, match=r"path must be .* open for bytes"):
-        bktools.to_excel(awkward, io.StringIO())

@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bktools
-from bktools import spend, to_csv
+from bktools import spend
 from bktools.currencies import MINOR_UNITS
 from bktools.errors import ArgumentError, InputError
+from bktools.frames.delimited import csv_of
 from bktools.frames.incoming import arrow_of
 from bktools.frames.money import decimals, floats, longest
 from bktools.service import Service
@@ -78,7 +79,7 @@ def test_amounts_survive_the_way_through_pandas_and_a_plan(tmp_path_factory, row
     planned = [row for table in (plan.rows, plan.held) for row in table.to_pylist()]
     assert {row["id"]: row["amount"] for row in planned} == expected
     buffer = io.BytesIO()
-    to_csv(entries, buffer, "machine")
+    csv_of(entries, "machine")(buffer)
     written = pd.read_csv(io.BytesIO(buffer.getvalue()), dtype="str")
     assert {row.id: Decimal(row.amount) for row in written.itertuples()} == expected
     decimals_of = {row.id: -Decimal(row.amount).as_tuple().exponent for row in written.itertuples()}
@@ -134,7 +135,7 @@ def test_longer_amounts(tmp_path: Path):
     assert entries["amount"].to_list() == [Decimal("12345678901234.56")]
     assert spend(entries, [])["amount"].to_list() == [Decimal("12345678901234.56")]
     buffer = io.BytesIO()
-    to_csv(bktools.compose_export_jobs(entries).entries, buffer, "machine")
+    csv_of(bktools.compose_export_jobs(entries).entries, "machine")(buffer)
     assert b"12345678901234.56" in buffer.getvalue()
     assert longest(_column([Decimal("1234567890123.40")], pa.decimal128(38, 2))) is None
 

@@ -8,9 +8,10 @@ from typing import Any
 import pyarrow as pa
 
 from bktools.export.plan import BatchRequest
-from bktools.journal.attempts import Attempt, BatchOutcome, record_intent, record_outcome
+from bktools.journal.attempts import Attempt, record_intent, record_outcome
 from bktools.journal.claims import claim
 from bktools.journal.resolving import resolve
+from bktools.journal.sent_log import BatchOutcome
 from bktools.journal.statements import record_first_export
 from bktools.journal.writable import WritableJournal
 

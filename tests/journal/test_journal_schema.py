@@ -123,8 +123,6 @@ TAMPERED = {
     ),
     "DELETE FROM batch_entries WHERE batch_id = 'b'": "batch b: its entries are not all there",
     "UPDATE batches SET body_sha256 = 'x' WHERE batch_id = 'b'": "batch b: its body was changed",
-    "UPDATE entry_data SET amount = '9' WHERE batch_id = 'c'": "batch c: the data of its entries was changed",
-    "DELETE FROM entry_data WHERE batch_id = 'd'": "batch d: the data of its entries was changed",
     "UPDATE events SET facts = '{\"a\": 1}' WHERE event_id = 3": "event 3 of ",
     "UPDATE events SET digest = 'x' WHERE event_id = 2": "event 2 of ",
 }
@@ -135,7 +133,6 @@ def test_each_change_by_hand_is_noticed(opened, by_hand, backend):
     """Events, states, entries and bodies agree with each other: the line names which do not."""
     send(opened, batch("a", 0))
     claimed(opened, batch("b", 1))
-    claimed(opened, batch("c", 2, amount="1"), batch("d", 3, amount="1"))
     without_triggers(by_hand, backend)
     before = set()
     for sql, line in TAMPERED.items():

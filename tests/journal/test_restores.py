@@ -12,10 +12,10 @@ from test_right_journal import code_of, file_of, used
 
 from bktools.errors import ArgumentError, JournalError, StorageError
 from bktools.journal.attempts import record_intent
-from bktools.journal.claims import LookedUp
+from bktools.journal.journal import NOT_IN_LEDGER
 from bktools.journal.restores import restore
 from bktools.journal.right_journal import needs_ledger_since, problems
-from bktools.journal.statements import record_not_booked
+from bktools.journal.statements import record_not_booked, record_of_ledger
 from bktools.journal.writing import open_for_writing, open_up_to_date
 
 GONE = {"event_missing", "another_database"}
@@ -42,11 +42,16 @@ def restored(machine, keep, today):
     return machine
 
 
-def refused(journal, *batches, looked_up: LookedUp | None = None) -> str:
+def shown_by_a_ledger(journal, day: str, *entries: str) -> None:
+    """Record that a ledger of a day shows that entries are not booked."""
+    record_of_ledger(journal, NOT_IN_LEDGER, COMPANY, entries, day=day, ledger="ledger")
+
+
+def refused(journal, *batches) -> str:
     """Send batches of a company that needs a ledger; return the last refusal."""
     for wanted in batches:
         with pytest.raises(JournalError) as caught:
-            send(journal, wanted, looked_up=looked_up)
+            send(journal, wanted)
         assert (caught.value.code, state(journal, wanted.batch_id)) == ("needs_ledger_after_restore", None)
     return str(caught.value)
 
@@ -102,15 +107,15 @@ def test_a_restored_company_sends_what_a_later_ledger_shows_not_to_be_booked(res
         assert caught.value.code == "needs_ledger_after_restore"
         record_not_booked(journal, COMPANY, [ENTRIES[2]], **LOOKED)
         refused(journal, batch("two", 2, date="2026-11-02"), batch("three", 3, company=OTHER_COMPANY))
-        shown = LookedUp("2026-11-20", "ledger", frozenset({ENTRIES[1], ENTRIES[2]}))
-        refused(journal, again, looked_up=shown)
-        shown = LookedUp("2026-11-21", "ledger", frozenset({ENTRIES[1]}))
-        text = refused(journal, again, looked_up=shown)
+        shown_by_a_ledger(journal, "2026-11-20", *ENTRIES[1:3])
+        refused(journal, again)
+        shown_by_a_ledger(journal, "2026-11-21", ENTRIES[1])
+        text = refused(journal, again)
         assert "2026-11-21 or later" in text
         assert f"--company {COMPANY} --environment {ADDRESS}" in text
         today("2026-11-21T10:00")
         send(journal, batch("later", 3, date="2026-11-21"))
-        send(journal, batch("one", 1, date="2026-11-02"), looked_up=shown)
+        send(journal, batch("one", 1, date="2026-11-02"))
         record_not_booked(journal, COMPANY, [ENTRIES[2]], **LOOKED)
         send(journal, batch("two", 2, date="2026-11-02"))
 
@@ -135,7 +140,8 @@ def test_what_a_sent_log_holds_waits_whatever_its_date(machine, keep, today):
         refused(journal, *ahead[1:3])
         today("2026-11-21T10:00")
         send(journal, ahead[3])
-        send(journal, ahead[1], looked_up=LookedUp("2026-11-21", "ledger", frozenset({ENTRIES[1]})))
+        shown_by_a_ledger(journal, "2026-11-21", ENTRIES[1])
+        send(journal, ahead[1])
         record_not_booked(journal, COMPANY, [ENTRIES[2]], **LOOKED)
         send(journal, ahead[2])
         assert problems(journal) == []

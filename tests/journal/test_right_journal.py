@@ -18,14 +18,13 @@ from bktools.errors import JournalError, StorageError
 from bktools.journal import computer, memory
 from bktools.journal.attempts import record_intent
 from bktools.journal.claims import claim
-from bktools.journal.environments import accept_address
 from bktools.journal.folders import FILE, folder_of, machine_folder
 from bktools.journal.memory import MEMORY, read_memory
 from bktools.journal.move import move
 from bktools.journal.restores import restore
 from bktools.journal.right_journal import first_export, needs_ledger_since, problems
 from bktools.journal.statements import record_first_export, record_not_booked
-from bktools.journal.writing import open_for_writing, open_up_to_date
+from bktools.journal.writing import accept_address, open_for_writing, open_up_to_date
 from bktools.settings import Settings
 
 OTHER_ADDRESS = "https://new.example.com"

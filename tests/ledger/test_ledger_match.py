@@ -404,6 +404,7 @@ def test_cost_centres():
     match = match_ledger(entries, wrong)
     assert match.findings[["check", "severity"]].to_numpy().tolist() == [["another_cost_centre", "info"]]
     assert match_ledger(entries, postings).findings.empty
+    assert "cost centres (the entries have none)" in match_ledger(exported(12), postings).unchecked
 
 
 def test_each_line_of_a_split_receipt_may_have_its_own_cost_centre():
@@ -501,8 +502,30 @@ def test_what_is_not_compared_is_named():
     )
     assert len(match.entries) == 11
     assert "not compared: texts" in repr(match)
-    named = match_ledger(exported(12), ledger(plainly_booked(exported(12))).assign(account_code="Travel"))
-    assert named.unchecked[-1].startswith("accounts (none of the entries', such as")
+
+
+@pytest.mark.parametrize(
+    "codes",
+    [
+        lambda rows: rows["account_code"] + ".0",
+        lambda rows: "00" + rows["account_code"],
+        lambda rows: rows["account_name"].str.upper(),
+    ],
+)
+def test_accounts_that_are_written_in_another_way(codes):
+    """Names, and numbers with zeros, are compared where not one code of both sides is the same."""
+    entries, postings = exported(12), ledger(plainly_booked(exported(12)))
+    assert match_ledger(entries, postings.assign(account_code=codes(postings))).has_arrived
+    assert match_ledger(entries.assign(account_code=codes(entries)), postings).has_arrived
+
+
+def test_a_ledger_of_other_accounts():
+    """None of the entries can be compared: the step names the accounts, not the style or the currency."""
+    named = ledger(plainly_booked(exported(12))).assign(account_code="Kasse", account_name=None)
+    match = match_ledger(exported(12), named.drop(columns="currency"))
+    assert match.counts == {"not_comparable": 12}
+    assert "codes of the entries' accounts" in finding(match, "other_accounts")["to_do"]
+    assert not [word for word in ("style", "currency=") if word in repr(match)]
 
 
 @pytest.mark.parametrize("empty", ["exported", "ledger"])

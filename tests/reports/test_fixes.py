@@ -12,9 +12,7 @@ from office import needs_office, saved
 
 import bktools
 from bktools.close.close import Close
-from bktools.errors import InputError, StorageError
-from bktools.reports.fixes import FOLDER, keep_fixes, kept_fixes
-from bktools.settings import load_settings
+from bktools.errors import InputError
 
 OTHER = "123e4567-e89b-42d3-a456-426614174000"
 
@@ -148,8 +146,8 @@ def test_accounts_that_cannot_be(book: Path, close: Close, category: pd.Series, 
     archived, first = close.accounts[is_archived].iloc[0], close.accounts[~is_archived].iloc[0]
     unknown = filled(book, tmp_path / "unknown.xlsx", write("new account", "9999 · Nowhere", about))
     assert _checked(close, unknown)["message"].iloc[0] == (
-        "The account '9999 · Nowhere' is not among the accounts bktools knows: choose one from the list"
-        f", or write its code, as in '{first['code']} · {first['name']}'"
+        "The account '9999 · Nowhere' is not among the accounts bktools knows"
+        f": write the code of one, as in '{first['code']} · {first['name']}'"
     )
     old = filled(book, tmp_path / "old.xlsx", write("new account", archived["code"], about))
     assert _checked(close, old)["message"].iloc[0] == (
@@ -169,31 +167,3 @@ def test_a_workbook_saved_by_another_program(book: Path, close: Close, category:
     """LibreOffice saves the workbook in its own format: every line is still as it was written."""
     path = filled(book, tmp_path / "filled.xlsx", write("note", "seen", category["name"]))
     assert list(_checked(close, saved(path, "ods", tmp_path))["outcome"]) == ["note"]
-
-
-def test_kept_lines(book: Path, close: Close, category: pd.Series, account: pd.Series, tmp_path: Path):
-    """Lines of two copies are kept side by side, privately; the newest word on a line counts."""
-    settings = load_settings("sandbox", data_dir=tmp_path / "data")
-    about = category["name"]
-    lines = bktools.read_fixes(
-        filled(book, tmp_path / "one.xlsx", write("new account", account["code"], about))
-    )
-    path = keep_fixes(lines, settings)
-    assert path.stat().st_mode & 0o077 == path.parent.stat().st_mode & 0o077 == 0
-
-    def change(rows: Rows) -> None:
-        rows[-1][column(rows, "note")] = "later"
-
-    keep_fixes(bktools.read_fixes(filled(book, tmp_path / "two.xlsx", change)), settings)
-    assert kept_fixes(settings, close.company)[["new_account", "note"]].fillna("").to_numpy().tolist() == [
-        [account["code"], ""],
-        ["", "later"],
-    ]
-    keep_fixes(
-        bktools.read_fixes(filled(book, tmp_path / "three.xlsx", write("note", "again", about))), settings
-    )
-    assert list(kept_fixes(settings, close.company, "2026-10")["note"]) == ["again", "later"]
-    assert len(kept_fixes(settings, OTHER)) == len(kept_fixes(settings, close.company, "2026-11")) == 0
-    (settings.state_dir / FOLDER / "2000.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(StorageError, match="cannot be read"):
-        kept_fixes(settings, close.company)

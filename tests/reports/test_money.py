@@ -123,19 +123,15 @@ def test_money_of_a_plan_is_whole(close: Close):
 
 def test_two_colours_have_a_meaning(close: Close):
     """Blue is exported, orange is held back; stripes are what is not done yet, or not known."""
-    jobs = pd.DataFrame(close.run.jobs)
-    charts = bktools.plot_money(close.run.plan, jobs=jobs)
-    assert set(jobs["outcome"]) == {"ACCEPTED"}
+    charts = bktools.plot_money(close.entries)
     assert _written(charts["EUR"])[1:3] == ["exported", "held back"]
     bars = [bar for ax in charts.values() for bar in ax.patches]
     looks = {(to_hex(bar.get_facecolor()).upper(), bar.get_hatch()) for bar in bars}
     assert looks == {(DONE, ""), (WAITING, "")}
-    some = jobs.assign(outcome=["UNKNOWN", "REJECTED", *jobs["outcome"].iloc[2:]])
-    axes = bktools.plot_money(close.run.plan, jobs=some)["EUR"]
-    sums = close.run.plan.entries.query("currency == 'EUR'").groupby("batch_id")["amount"].sum()
-    in_doubt, refused = (float(sums.get(batch, 0)) for batch in some["batch_id"].iloc[:2])
-    assert _ends(axes)["in doubt"] == pytest.approx(in_doubt)
-    assert _ends(axes).get("ready", 0) == pytest.approx(refused)
+    fates = close.entries["fate"].replace({"exported": "in_doubt"})
+    axes = bktools.plot_money(close.entries.assign(fate=fates))["EUR"]
+    in_doubt = close.figures.by("fate")[0].amounts["EUR"]
+    assert _ends(axes)["in doubt"] == pytest.approx(float(in_doubt))
     assert STRIPES in {bar.get_hatch() for bar in axes.patches}
     assert f"{in_doubt:,.2f} in doubt" in " ".join(_written(axes))
 
@@ -169,8 +165,6 @@ def test_wrong_things_are_refused(close: Close):
         bktools.plot_spend([])
     with pytest.raises(ArgumentError, match="entries must be an ExportPlan, a LedgerMatch"):
         bktools.plot_money(spent)
-    with pytest.raises(ArgumentError, match="by must be one of reason, month"):
-        bktools.plot_money(close.run.plan, "size")
     rows, held = (table.drop_columns("amount") for table in (close.run.plan.rows, close.run.plan.held))
     bare = replace(close.run.plan, rows=rows, held=held)
     with pytest.raises(ArgumentError, match="must have amounts and currencies"):

@@ -137,24 +137,29 @@ def _contracts_that_end(made: random.Random) -> tuple[list[Row], list[Row]]:
     return recurring, others
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-@pytest.mark.parametrize("world", [_by_use, _subscriptions, _contracts_that_end])
-def test_most_of_what_was_hidden_is_named_and_little_else(world: World, seed: int):
-    """Six months, a tenth hidden: at least 80% are named, and at most one false for two true; by pandas."""
-    made = random.Random(seed)
-    recurring, others = world(made)
-    is_hidden = [day >= "2026-05" and made.random() < 0.1 for _, day, _ in recurring]
-    came = [row for row, hidden in zip(recurring, is_hidden, strict=True) if not hidden]
-    entries, hidden = _frame(came + others), _frame(list(compress(recurring, is_hidden)))
-    figures = []
-    for month in MONTHS[4:10]:
-        ends = pd.Timestamp(f"{month}-01") + pd.DateOffset(months=1)
-        shown = expected_entries(entries[entries["date"] < ends], month, as_of=AFTER)
-        named = shown.loc[shown["state"] == "missing", "supplier"].value_counts()
-        suppliers = hidden.loc[hidden["date"].dt.strftime("%Y-%m") == month, "supplier"]
-        true = sum(supplier in named for supplier in suppliers)
-        figures.append((month, len(suppliers), true, int(named.sum()) - true))
-    print(f"month, hidden, named, false: {figures}")
-    _, count, true, false = map(sum, zip(*((0, *row[1:]) for row in figures), strict=True))
-    assert true >= 0.8 * count
+@pytest.mark.parametrize(
+    ("world", "least"), [(_by_use, 0.8), (_subscriptions, 0.8), (_contracts_that_end, 0.75)]
+)
+def test_most_of_what_was_hidden_is_named_and_little_else(world: World, least: float):
+    """Six months of ten companies, a tenth hidden: most are named, and at most one false for two true.
+
+    Where contracts end, one that was hidden in the month before, too, cannot be told from one that ended.
+    """
+    count = true = false = 0
+    for seed in range(1, 11):
+        made = random.Random(seed)
+        recurring, others = world(made)
+        is_hidden = [day >= "2026-05" and made.random() < 0.1 for _, day, _ in recurring]
+        came = [row for row, hidden in zip(recurring, is_hidden, strict=True) if not hidden]
+        entries, hidden = _frame(came + others), _frame(list(compress(recurring, is_hidden)))
+        for month in MONTHS[4:10]:
+            ends = pd.Timestamp(f"{month}-01") + pd.DateOffset(months=1)
+            shown = expected_entries(entries[entries["date"] < ends], month, as_of=AFTER)
+            named = shown.loc[shown["state"] == "missing", "supplier"].to_list()
+            suppliers = {*hidden.loc[hidden["date"].dt.strftime("%Y-%m") == month, "supplier"]}
+            count += len(suppliers)
+            true += len(suppliers & {*named})
+            false += len(named) - len(suppliers & {*named})
+    print(f"{world.__name__}: {count} hidden, {true} named, {false} false")
+    assert true >= least * count
     assert false <= true / 2

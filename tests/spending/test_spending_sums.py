@@ -199,7 +199,7 @@ KEYS = {"id": ["a"], "date": [None], "category_id": ["c"], "Project": ["x"]}
 @pytest.mark.parametrize(
     ("frame", "by", "message"),
     [
-        ({"currency": ["EUR"]}, "supplier", "have no column amount, without which nothing can be added up"),
+        ({"currency": ["EUR"]}, "supplier", "no column amount; name the column of the amounts so: currency"),
         ({"amount": [1]}, "supplier", "no column currency.*assign.currency="),
         (EURO | {"amount": ["1,5"], "supplier": ["x"]}, "supplier", "must be an exact number, is text"),
         (EURO, "supplier", r"have no supplier: add them up by one of their columns"),

@@ -7,6 +7,7 @@ shares that wait cost nothing, and the heavy libraries are loaded once.
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import json
 import os
 import pickle
@@ -18,28 +19,29 @@ import time
 import traceback
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pandas as pd
-from clocks import DAY, Clock, set_clock
 from honest import filled, has_placeholder, printed_commands, say, settle, typed, unknown_to
 from raw_service import accepted_by, faulty_service
 
 import bktools
 from bktools.cli.exits import Exit
 from bktools.errors import BktoolsError, StorageError
-from bktools.journal import attempts
+from bktools.journal import attempts, records
 from bktools.journal.folders import machine_folder
 from bktools.journal.journal import Journal
 from bktools.journal.sent_log import SENT_LOG
 from bktools.service import service as service_module
 from bktools.service.transport import Limits
 
+DAY = dt.timedelta(days=1)
 # Seconds after which the end of a killed sender must be known.
 PATIENCE = 10.0
 # Seconds after which an intent of these senders is too old; they sleep about as long. On a busy computer, a
@@ -58,6 +60,50 @@ SENT_HOW = {"apply": True, "wait": 0, "progress": False, "first_export": True, "
 # Figures that must be 0 at the end of each attack.
 WRONG = ("doubles", "answers lost", "wrong histories", "foreign errors", "shares failed", "flips not noticed")
 WRONG += ("placeholders believed", "restored without a word", "waiting at the end")
+
+
+class Clock:
+    """A clock that is ahead of the real one."""
+
+    def __init__(self) -> None:
+        self.ahead = dt.timedelta(0)
+
+    def now(self) -> dt.datetime:
+        """Return the time of this clock."""
+        return dt.datetime.now(dt.UTC) + self.ahead
+
+    def moment(self) -> Moment:
+        """Return this moment, whose age grows with this clock."""
+        return Moment(self)
+
+
+class Moment:
+    """A moment of a clock, in the place of `attempts.Clock`."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._at = self._seconds()
+
+    def age(self) -> float:
+        """Return the seconds since this moment."""
+        return self._seconds() - self._at
+
+    def _seconds(self) -> float:
+        return time.monotonic() + self._clock.ahead.total_seconds()
+
+
+@contextmanager
+def set_clock() -> Iterator[Clock]:
+    """Give the journal and submissions a clock that a test sets forward."""
+    clock = Clock()
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(attempts, "Clock", clock.moment))
+        # Each module has the function under its own name.
+        for name, module in [*sys.modules.items()]:
+            if name.startswith(("bktools.journal.", "bktools.submit.")) and hasattr(module, "now"):
+                stack.enter_context(patch.object(module, "now", clock.now))
+        assert records.now() - dt.datetime.now(dt.UTC) < DAY
+        yield clock
 
 
 @dataclass

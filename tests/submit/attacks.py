@@ -23,6 +23,7 @@ from pathlib import Path
 
 import pandas as pd
 from attack_worlds import (
+    DAY,
     ENDED,
     ENDS,
     MOST_AGE,
@@ -38,7 +39,6 @@ from attack_worlds import (
     main,
     new_plan,
 )
-from clocks import DAY
 from honest import WORD, settle, typed
 from postgres_server import PASSWORD, Server, server
 

@@ -27,10 +27,11 @@ def figures_of(sample):
     yield run(chosen, wanted, seed=SEED, workers=2)
 
 
-@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked and killed as POSIX systems do it")
 @pytest.mark.timeout(600 + 10 * KILLS)
-@pytest.mark.parametrize("sample", SAMPLES)
+@pytest.mark.parametrize(
+    "sample", ["file", *(pytest.param(name, marks=pytest.mark.long) for name in ("senders", "restores"))]
+)
 def test_nothing_that_must_be_0_is_more(sample, request, capsys):
     """More kills with KILLS=…; the command that a refusal prints is needed once a machine, at most."""
     if sample != "file":

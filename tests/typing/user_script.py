@@ -29,7 +29,7 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         known: pd.DataFrame = bktools.load_accounts(company, service=service)
         found: bktools.Reconciliation = bktools.reconcile_accounts(chart, known, categories)
         created: pd.DataFrame = bktools.create_accounts(found, apply=True, service=service)
-        changes: pd.DataFrame = bktools.compare(dt.date(2026, 9, 30), service=service)
+        changes: pd.DataFrame = bktools.compare("2026-08", "2026-09", service=service)
         print(changes, bktools.compare("2026-09", "2026-10", service=service))
 
         entries: pd.DataFrame = bktools.read_entries(folder / "entries.xlsx", sheet=0, money="decimal")
@@ -72,14 +72,12 @@ def close_a_month(folder: Path) -> pd.DataFrame:
 
         bktools.plot_coverage(found)
         bktools.plot_coverage(found, figure=Figure(), title="October")
-        bktools.plot_money(plan, "month", title="October")
+        bktools.plot_money(plan, title="October")
         spent: pd.DataFrame = bktools.spend(entries, ["month", "category"], categories=categories)
         print(bktools.versus(entries, entries.head(10), by=["supplier"], threshold="5%"))
         expected: pd.DataFrame = bktools.expected_entries(entries, "2026-10")
         print(expected, bktools.spend(entries, period="2026-Q3", rates={"USD": 0.87, "CHF": "1.05"}))
-        charts = bktools.plot_spend(spent, title="October", currency="EUR") | bktools.plot_money(
-            plan, "age", jobs=jobs
-        )
+        charts = bktools.plot_spend(spent, title="October", currency="EUR") | bktools.plot_money(plan)
         charts["EUR"].set_title("October")
         print(bktools.show(spent, rows=5))
         table: Path = bktools.to_csv(jobs, folder / "jobs.csv", profile="excel-eu")
