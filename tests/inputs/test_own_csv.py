@@ -64,16 +64,6 @@ def test_entries_come_back(written):
     same(bktools.read_entries(written(frame)), frame)
 
 
-def test_what_was_undone_is_told(tmp_path):
-    """Notes name both."""
-    frame = pd.DataFrame({"code": ["0400", "0500"], "name": ["=1+1", "Bank"]})
-    chart = bktools.read_chart_of_accounts(bktools.to_csv(frame, tmp_path / "own.csv"))
-    assert chart.attrs["bktools"]["notes"][:2] == [
-        'cells such as ="0400" are read as the text in them',
-        "an apostrophe that leads a text for a spreadsheet is left out",
-    ]
-
-
 @pytest.mark.parametrize(
     ("text", "code", "name"),
     [
