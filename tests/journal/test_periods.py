@@ -14,7 +14,7 @@ from batches import COMPANY, ENTRIES, LOOKED, answer, batch, claimed, send
 import bktools
 from bktools.errors import ArgumentError, JournalError
 from bktools.export.plan import BatchRequest
-from bktools.frames.incoming import arrow_of
+from bktools.frames.incoming import in_memory
 from bktools.frames.schema import EXPORTED_ENTRIES
 from bktools.journal.attempts import record_intent, record_outcome
 from bktools.journal.periods import approve, record_close
@@ -46,7 +46,7 @@ def close(journal, month: str, *entries: tuple | pd.DataFrame) -> None:
     """Record a close that held these entries back."""
     not_ready = entries[0] if entries and isinstance(entries[0], pd.DataFrame) else held(*entries)
     about = {"plan_id": "plan", "prepared_by": "Ada", "approved_by": "Grace"}
-    record_close(journal, COMPANY, month, **about, held_back=arrow_of(not_ready))
+    record_close(journal, COMPANY, month, **about, held_back=in_memory(not_ready))
 
 
 def rows_of(frame: pd.DataFrame, *names: str) -> list[tuple]:
