@@ -220,8 +220,8 @@ def test_each_month_shows_its_figures_by_currency(journal, service):
 
 def kept(journal, name: str = "a") -> list[tuple]:
     """Return amount, supplier and period of each entry of a batch, as its newest claim has them."""
-    rows = [row for piece in journal.history("entries", None, name) for row in piece]
-    return [(row["amount"], row["supplier"], row["period"]) for row in rows]
+    sql = "SELECT amount, supplier, period FROM entry_data WHERE batch_id = $1 ORDER BY entry_id"
+    return [tuple(row.values()) for row in journal.rows(sql, name)]
 
 
 def test_a_claim_keeps_the_exact_amount_and_the_period(journal):
