@@ -206,7 +206,7 @@ DONE = {
         "reconcile --sandbox --language de", Exit.DONE, r"Abgleich: \d+ Befunde \(\d+ Fehler, ", ""
     ),
     "a German check": Promise(
-        "check --sandbox --language de", Exit.DONE, "in Ordnung +Laufwerk +in .+ kann geschrieben werden", ""
+        "check --sandbox --language de", Exit.DONE, "in Ordnung +Firma +.+ kann gelesen werden", ""
     ),
     "a German journal": Promise(
         "journal --sandbox --language de", Exit.DONE, "^Journal +(.|\n)*Sendeprotokoll(.|\n)*ist vollständig"
