@@ -27,7 +27,7 @@ _NO_COLUMN = (pa.ArrowException, TypeError, ValueError, OverflowError)
 _UNSUPPORTED = (pa.types.is_union, pa.types.is_interval, pa.types.is_list_view, pa.types.is_large_list_view)
 
 # Types that some engine does not support, each with the type that replaces it.
-_PLAINER = {pa.binary_view(): pa.large_binary(), pa.float16(): pa.float32()}
+_PLAINER = {pa.string_view(): TEXT, pa.binary_view(): pa.large_binary(), pa.float16(): pa.float32()}
 
 # The metadata of an Arrow table that say where its rows came from.
 SOURCE = b"bktools"
@@ -37,8 +37,8 @@ def in_memory(frame: Any, name: str = "the frame", columns: Collection[str] | No
     """Return a frame, or the rows of a Parquet file, as an Arrow table in types of every engine.
 
     `columns` are kept where the frame has them, by default all; others are neither copied, computed nor read.
-    An index is left out, and missing values become null. Text of pandas, Arrow and Polars is not copied. Lazy
-    frames of Polars and relations of DuckDB are run once, frames of PySpark are collected. `name` is that of
+    An index is left out, and missing values become null. Text of pandas and Arrow is not copied. Lazy frames
+    of Polars and relations of DuckDB are run once, frames of PySpark are collected. `name` is that of
     the frame in messages.
 
     Examples
