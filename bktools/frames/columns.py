@@ -123,7 +123,7 @@ def _with_type(table: pa.Table, field: pa.Field, kind: pa.DataType | None, name:
         return days_of(pa.table({"date": column}), name)
     if kind == MONEY:
         return amounts_of(table, name)
-    is_text = kind == TEXT or pa.types.is_string(field.type) or pa.types.is_string_view(field.type)
+    is_text = kind == TEXT or pa.types.is_string(field.type)
     return text_of(table, field.name, name) if is_text else column
 
 

@@ -15,7 +15,7 @@ import bktools
 from bktools.close import changes
 from bktools.close.record import PeriodRecord
 from bktools.errors import ArgumentError
-from bktools.frames.incoming import arrow_of
+from bktools.frames.incoming import in_memory
 from bktools.journal.periods import HELD
 from bktools.journal.tables import table_of
 from bktools.wording import words
@@ -160,7 +160,7 @@ def test_the_service_at_two_moments(sandbox, service):
     added = sandbox.server.add_category("Drones")
     bktools.load_categories(refresh=True, service=service)
     now = dt.datetime.now(dt.UTC)
-    known = arrow_of(bktools.load_accounts(service=service))
+    known = in_memory(bktools.load_accounts(service=service))
     rows = changes.between_moments(moment, now, service.settings.company, known, service)
     found = rows.to_pandas().set_index("id")
     assert found["table"].unique().tolist() == ["categories"]
