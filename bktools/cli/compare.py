@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import bktools
 from bktools.cli import options, results
-from bktools.cli.options import REQUIRED, argument
+from bktools.cli.options import REQUIRED, argument, option
 from bktools.cli.output import tell
 from bktools.contract import rules
 from bktools.progress import note
 from bktools.wording import words
+
+KEYS = ("category", "account", "employee")
 
 
 def compare(
@@ -16,6 +18,8 @@ def compare(
     table: results.Table,
     before: str = argument("BEFORE", "A month, such as 2026-10.", REQUIRED),
     after: str = argument("AFTER", "A later one.", REQUIRED),
+    by: list[str] | None = option("--by KEY", "Only by category, account or employee; repeatable."),
+    largest_first: bool = options.LARGEST_FIRST,
     threshold: str | None = options.THRESHOLD,
 ) -> None:
     """Show what changed between two months.
@@ -24,16 +28,25 @@ def compare(
 
     Example: bktools compare 2026-10 2026-11
     """
+    tables = [f"exported_by_{rules.one_of('--by', key, KEYS)}" for key in by or ()]
     with books.connected() as service:
         changes = bktools.compare(
             before, after, company=rules.company_of(service.settings), threshold=threshold, service=service
         )
     texts, about = words(), changes.attrs["bktools"]
+    smaller = about["below_threshold"] or None
+    if tables:
+        changes = changes[changes["table"].isin(tables)]
+        smaller = sum(about["smaller"].get(name, 0) for name in tables) or None
+    if not largest_first:
+        place = changes.groupby(["table", "currency"], dropna=False, sort=False).ngroup()
+        changes = changes.loc[
+            changes.assign(place=place).sort_values(["place", "about"], kind="stable").index
+        ]
     for reason in about["not_compared"]:
         tell(texts("report.terminal.not_compared", phrase=reason))
     for line in about["headline"]:
         note(line)
-    smaller = about["below_threshold"] or None
     count = len(changes)
     note(texts("command.differences_between", count=count, before=before, after=after, smaller=smaller))
     shown = [

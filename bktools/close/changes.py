@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
@@ -105,7 +106,7 @@ def compare(
         currency, amount_before, amount_after, difference (exact), percent (of the amount before),
         entries_before, entries_after, and drivers: the entries that make most of the difference, without
         those that come each month; company_id, id. `frame.attrs["bktools"]` has the headline (a list of
-        lines), how many rows are below_threshold, and what was not_compared.
+        lines), how many rows are below_threshold (smaller: of each table), and what was not_compared.
 
     Raises
     ------
@@ -165,14 +166,15 @@ def months_between(
             not_compared.append(words("change.no_copies", moment=moments[0]))
     changes = _table(parts)
     about: dict[str, Any] = {"before": before.period, "after": after.period, "not_compared": not_compared}
-    about |= {"headline": headline_of(changes, before.period, words), "below_threshold": 0}
+    about |= {"headline": headline_of(changes, before.period, words), "below_threshold": 0, "smaller": {}}
     return described(to_arrow(changes), about)
 
 
 def large_changes(changes: pa.Table, is_large: pl.Expr) -> pa.Table:
     """Return the changes of money from a threshold on, all totals by currency, and all other changes.
 
-    `below_threshold` of `source_of(changes)` counts the others; the headline counts all of them.
+    `below_threshold` of `source_of(changes)` counts the others, `smaller` those of each table; the headline
+    counts all of them.
     """
     rows = pl.DataFrame(changes)
     # What is still open is of the size of its amount.
@@ -182,7 +184,8 @@ def large_changes(changes: pa.Table, is_large: pl.Expr) -> pa.Table:
         percent=pl.when(~is_open).then(c.percent),
     )
     keep = sized.select(c.currency.is_null() | (c.table == EXPORTED) | is_large).to_series()
-    about = source_of(changes) | {"below_threshold": len(rows) - int(keep.sum())}
+    smaller = Counter(rows.filter(~keep)["table"])
+    about = source_of(changes) | {"below_threshold": smaller.total(), "smaller": dict(smaller)}
     return described(to_arrow(rows.filter(keep)), about)
 
 
