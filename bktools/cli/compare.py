@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import bktools
 from bktools.cli import options, results
-from bktools.cli.options import REQUIRED, argument, option
+from bktools.cli.options import REQUIRED, argument
 from bktools.cli.output import tell
 from bktools.contract import rules
 from bktools.progress import note
 from bktools.wording import words
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-KEYS = ("category", "account", "employee")
 
 
 def compare(
@@ -24,8 +16,6 @@ def compare(
     table: results.Table,
     before: str = argument("BEFORE", "A month, such as 2026-10.", REQUIRED),
     after: str = argument("AFTER", "A later one.", REQUIRED),
-    by: list[str] | None = option("--by KEY", "Only by category, account or employee; repeatable."),
-    largest_first: bool = options.LARGEST_FIRST,
     threshold: str | None = options.THRESHOLD,
 ) -> None:
     """Show what changed between two months.
@@ -34,33 +24,19 @@ def compare(
 
     Example: bktools compare 2026-10 2026-11
     """
-    tables = [f"exported_by_{rules.one_of('--by', key, KEYS)}" for key in by or ()]
     with books.connected() as service:
         changes = bktools.compare(
             before, after, company=rules.company_of(service.settings), threshold=threshold, service=service
         )
     texts, about = words(), changes.attrs["bktools"]
-    smaller = about["below_threshold"]
-    if tables:
-        changes = changes[changes["table"].isin(tables)]
-        smaller = sum(about["smaller"].get(table, 0) for table in tables)
-    if not largest_first:
-        changes = by_name(changes, ["about"], within=["table", "currency"])
     for reason in about["not_compared"]:
         tell(texts("report.terminal.not_compared", phrase=reason))
     for line in about["headline"]:
         note(line)
-    facts = {"count": len(changes), "before": before, "after": after, "smaller": smaller or None}
-    note(texts("command.differences_between", **facts))
+    smaller = about["below_threshold"] or None
+    count = len(changes)
+    note(texts("command.differences_between", count=count, before=before, after=after, smaller=smaller))
     shown = [
         name for name in changes.columns if name not in ("company_id", "id") and changes[name].notna().any()
     ]
     table.hand_over(changes, columns=shown, names=dict.fromkeys(("table", "change"), "change"))
-
-
-def by_name(rows: pd.DataFrame, columns: list[str], within: Sequence[str] = ("currency",)) -> pd.DataFrame:
-    """Return rows by their names, within groups that stay in their order."""
-    places = rows.groupby([*within], dropna=False, sort=False).ngroup()
-    return rows.assign(place=places).sort_values(["place", *columns], kind="stable", ignore_index=True)[
-        [*rows.columns]
-    ]

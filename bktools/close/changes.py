@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
@@ -19,7 +18,7 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError, SnapshotNotFoundError
 from bktools.export.checks import FATE_OF_REASON
 from bktools.frames.arrow import to_arrow
-from bktools.frames.incoming import arrow_of, described, source_of
+from bktools.frames.incoming import described, in_memory, source_of
 from bktools.frames.names import with_names
 from bktools.frames.schema import DIGITS, Month, to_pandas
 from bktools.frames.sums import NOTHING, change_of, sums_of, threshold_of, with_one_reason
@@ -106,7 +105,7 @@ def compare(
         currency, amount_before, amount_after, difference (exact), percent (of the amount before),
         entries_before, entries_after, and drivers: the entries that make most of the difference, without
         those that come each month; company_id, id. `frame.attrs["bktools"]` has the headline (a list of
-        lines), how many rows are below_threshold (smaller: of each table), and what was not_compared.
+        lines), how many rows are below_threshold, and what was not_compared.
 
     Raises
     ------
@@ -166,15 +165,14 @@ def months_between(
             not_compared.append(words("change.no_copies", moment=moments[0]))
     changes = _table(parts)
     about: dict[str, Any] = {"before": before.period, "after": after.period, "not_compared": not_compared}
-    about |= {"headline": headline_of(changes, before.period, words), "below_threshold": 0, "smaller": {}}
+    about |= {"headline": headline_of(changes, before.period, words), "below_threshold": 0}
     return described(to_arrow(changes), about)
 
 
 def large_changes(changes: pa.Table, is_large: pl.Expr) -> pa.Table:
     """Return the changes of money from a threshold on, all totals by currency, and all other changes.
 
-    `below_threshold` of `source_of(changes)` counts the others, `smaller` those of each table; the headline
-    counts all of them.
+    `below_threshold` of `source_of(changes)` counts the others; the headline counts all of them.
     """
     rows = pl.DataFrame(changes)
     # What is still open is of the size of its amount.
@@ -184,8 +182,7 @@ def large_changes(changes: pa.Table, is_large: pl.Expr) -> pa.Table:
         percent=pl.when(~is_open).then(c.percent),
     )
     keep = sized.select(c.currency.is_null() | (c.table == EXPORTED) | is_large).to_series()
-    smaller = Counter(rows.filter(~keep)["table"])
-    about = source_of(changes) | {"below_threshold": smaller.total(), "smaller": dict(smaller)}
+    about = source_of(changes) | {"below_threshold": len(rows) - int(keep.sum())}
     return described(to_arrow(rows.filter(keep)), about)
 
 
@@ -278,7 +275,7 @@ def between_moments(
     label = pl.concat_str(pl.coalesce("code", "external_id"), "name", separator=" ", ignore_nulls=True)
     known = pl.DataFrame(accounts).drop_nulls("id").unique("id", keep="last")
     named = known.select("id", label=label)
-    of_categories = field_changes(arrow_of(categories[0]), arrow_of(categories[1]), CATEGORIES)
+    of_categories = field_changes(in_memory(categories[0]), in_memory(categories[1]), CATEGORIES)
     is_account = c.field == "account_id"
     value = {side: c(side).replace(named["id"], named["label"]) for side in ("before", "after")}
     of_categories = of_categories.with_columns(
@@ -317,6 +314,6 @@ def field_changes(old: pa.Table, new: pa.Table, codes: Mapping[str, str]) -> pl.
 
 
 def _people(frame: pd.DataFrame) -> pa.Table:
-    employees = arrow_of(frame)
+    employees = in_memory(frame)
     named = with_names(pa.table({"employee_id": employees["id"]}), employees=employees)
     return employees.append_column("name", named["employee_name"])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import bktools
 from bktools.frames.delimited import PROFILES
-from bktools.frames.incoming import arrow_of
+from bktools.frames.incoming import in_memory
 from bktools.frames.schema import to_pandas
 from bktools.inputs.readers.accounts import read_accounts
 
@@ -33,7 +33,7 @@ def written(request, tmp_path):
 
 
 def same(read: pd.DataFrame, frame: pd.DataFrame) -> None:
-    pd.testing.assert_frame_equal(read[list(frame.columns)], to_pandas(arrow_of(frame)), check_dtype=False)
+    pd.testing.assert_frame_equal(read[list(frame.columns)], to_pandas(in_memory(frame)), check_dtype=False)
 
 
 def test_charts_come_back(written):
