@@ -130,10 +130,16 @@ def ask_which(reading: Reading, name: str, several: Sequence[int]) -> None:
     reading.problems.ask("several_columns", choices, field=name, headings=headings)
 
 
-def candidates(reading: Reading, name: str, also: Collection[int] = ()) -> list[int]:
+def candidates(
+    reading: Reading, name: str, also: Collection[int] = (), without: Collection[int] = ()
+) -> list[int]:
     """Return the free columns that can be a field's by the type of their cells: what a question names."""
-    kind = of_kind(reading.kind)[name].holds
-    offered = [place for place in (*reading.free(), *also) if kind.offers(reading.seen(place))]
+    kind, offered = of_kind(reading.kind)[name].holds, list[int]()
+    for place in (*reading.free(), *also):
+        column = reading.seen(place)
+        # The same column twice is one.
+        is_again = any(reading.seen(other).cells.equals(column.cells) for other in offered)
+        offered += [place] if place not in without and kind.offers(column) and not is_again else []
     for is_preferred in kind.prefers:
         offered = [place for place in offered if is_preferred(reading.seen(place))] or offered
     return offered
@@ -215,10 +221,7 @@ def _pairs(reading: Reading) -> list[tuple[int, int]]:
     for debit, credit in permutations(filled, 2):
         counts = Counter(zip(filled[debit], filled[credit], strict=True))
         neither = counts[False, False] * 20 <= len(filled[debit])
-        # A month may have no credit, or no debit: the column holds 0.00 in each row.
-        are_sides = (counts[True, False] and counts[False, True]) or (
-            not counts[False, False] and _are_sums(reading, debit) and _are_sums(reading, credit)
-        )
+        are_sides = counts[True, False] and counts[False, True]
         if not counts[True, True] and neither and are_sides:
             both.append((debit, credit))
     # Of several pairs, those are offered that stand side by side, from the left.
@@ -227,11 +230,6 @@ def _pairs(reading: Reading) -> list[tuple[int, int]]:
         is_free = all({*pair} == {*other} or {*pair}.isdisjoint(other) for other in beside)
         beside += [pair] if abs(pair[0] - pair[1]) == 1 and is_free else []
     return beside or both
-
-
-def _are_sums(reading: Reading, place: int) -> bool:
-    column = reading.seen(place)
-    return column.share == 1 and not column.says_another_amount
 
 
 def ask_of_totals(reading: Reading) -> None:

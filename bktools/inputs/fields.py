@@ -20,7 +20,7 @@ from bktools.caller import name_of
 from bktools.contract import rules
 from bktools.inputs import cells, terms
 from bktools.inputs.options import OF_KIND, Options, checked
-from bktools.inputs.values.amounts import has_digits, mark_of, money
+from bktools.inputs.values.amounts import has_digits, is_not_zero, mark_of, money
 from bktools.inputs.values.days import is_day, is_serial
 
 # The share of a column's cells that have a type.
@@ -105,7 +105,7 @@ class Column:
 
     def has_cents(self) -> bool:
         """Whether an amount among the cells has a mark."""
-        return any((amount := money(text)) and mark_of(amount.digits) for text in self.filled)
+        return any(map(_has_mark, self.filled))
 
     def are_currencies(self) -> bool:
         """Whether nearly all cells are currencies."""
@@ -138,7 +138,8 @@ _FOREIGN: Final = frozenset({"foreign", "original", "instructed", "asset", "loca
 _CODE = re.compile(r"[\w.\-/ ]*\d{3}[\w.\-/ ]*")
 # Codes with a point look like amounts, such as 60.01.
 _DOTTED = re.compile(r"\d{1,3}(?:\.\d{1,4})+")
-_NAME = re.compile(r"[^\W\d_]{3}")
+# Two signs of East Asia are a word.
+_NAME = re.compile(r"[^\W\d_]{3}|[\u3040-\u9fff\uac00-\ud7af]{2}")
 _DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
 # The number of a voucher, which VT or BQ1, the code of a journal, is not.
 _NUMBER = re.compile(r"\d\d|^\d$")
@@ -196,6 +197,7 @@ def _money(least: float, *prefers: Test) -> Type:
             and not column.are_codes()
             and not column.says("no_amount", "no_code")
             and column.are_amounts()
+            and any(map(is_not_zero, column.filled))
         )
 
     return Type(Column.are_amounts, offers=offers, prefers=prefers)
@@ -207,7 +209,7 @@ def _are_plainly_days(column: Column) -> bool:
 
 def _may_be_code(column: Column) -> bool:
     is_telling = have_digits(column) or not column.repeats
-    is_share = column.has_cents() and (column.says_another_amount or not _are_dotted(column))
+    is_share = not _has_no_cents(column) and (column.says_another_amount or not _are_dotted(column))
     is_another = column.says("no_code") or column.most(is_day) or is_share
     return column.share == 1 and not is_another and is_telling
 
@@ -218,8 +220,14 @@ def _may_be_name(column: Column) -> bool:
     return column.share == 1 and not column.says("no_code") and column.most(_LETTER.search) and are_many
 
 
+def _has_mark(text: str) -> bool:
+    amount = money(text)
+    return amount is not None and mark_of(amount.digits) is not None
+
+
 def _has_no_cents(column: Column) -> bool:
-    return not column.has_cents()
+    """Whether most cells are no amounts with a mark."""
+    return not column.most(_has_mark, 0.5)
 
 
 def _are_dotted(column: Column) -> bool:
@@ -249,11 +257,6 @@ def _may_be_account(column: Column) -> bool:
 def are_account_codes(column: Column) -> bool:
     """Whether most cells have the form of account codes."""
     return column.most(_CODE.fullmatch)
-
-
-def are_account_names(column: Column) -> bool:
-    """Whether most cells have words in place of account codes."""
-    return column.most(_LETTER.search) and not have_digits(column)
 
 
 def _may_be_voucher(column: Column) -> bool:

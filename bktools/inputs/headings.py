@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.caller import setting
 from bktools.frames import schema
 from bktools.inputs import cells, terms
 from bktools.inputs.assignment import assign
@@ -32,8 +33,6 @@ from bktools.inputs.values.days import is_day
 _SHOWN_ROWS, _SHOWN_CHARACTERS = 5, 100
 # A row is about as full as most with this share of their cells.
 _FULL = 0.6
-# The width of a file without headings is one that more than this share of rows reaches.
-_SOME = 0.05
 
 
 def opened(source: Source, options: Options) -> Reading:
@@ -41,7 +40,8 @@ def opened(source: Source, options: Options) -> Reading:
     grids, text = source.read(options)
     readings = [own for grid in grids if (own := _below_headings(grid, source, options)) is not None]
     if not readings:
-        raise question(source.name, source.kind, options, [Problem("nothing", {})])
+        option = setting("delimiter") if source.form == "text" else None
+        raise question(source.name, source.kind, options, [Problem("nothing", {"option": option})])
     reading = readings[0] if len(grids) == 1 else _of_sheets(readings, grids)
     if text and text.others:
         asked = Problems()
@@ -106,10 +106,11 @@ def _find_headings(grid: Grid, kind: str, options: Options, source: str) -> tupl
             fields_of(cell, kind) | ({named.get(terms.normal(cell), "")} - {""})
             for cell in dict.fromkeys(filter(str.strip, row))
         ]
-        if sum(map(bool, by_cell)) > 1 and not any(map(is_figure, row)):
-            with_two.append(place)
-            if has_needed(kind, frozenset().union(*by_cell)):
-                return place, True
+        known, figures = sum(map(bool, by_cell)), sum(map(is_figure, row))
+        # A row that names all needed fields may have few numbers, too.
+        if known > 1 and figures <= known and has_needed(kind, frozenset().union(*by_cell)):
+            return place, True
+        with_two += [place] if known > 1 and not figures else []
     if with_two:
         return with_two[0], True
     counts = Counter(count for row in grid.head if (count := _filled(row)) > 1)
@@ -171,15 +172,12 @@ def rows_below(grid: Grid, top: int, source: str) -> Table:
 
 
 def _names(grid: Grid, top: int) -> list[str]:
-    if top < 0:
-        widths = Counter(len(row) for row in grid.head if _filled(row))
-        least = sum(widths.values()) * _SOME
-        return [""] * max((width for width, count in widths.items() if count > least), default=0)
-    names = [" ".join(cell.split()) for cell in grid.head[top]]
+    names = [" ".join(cell.split()) for cell in grid.head[top]] if top >= 0 else [""] * len(grid.columns)
 
     def is_empty(place: int) -> bool:
         # Cells of a sheet have no end; those of a text have the width of its headings.
-        return grid.sheet is not None or cells.are_blank(grid.columns[place].slice(top + 1))
+        is_endless = grid.sheet is not None and top >= 0
+        return is_endless or cells.are_blank(grid.columns[place].slice(top + 1))
 
     while names and not names[-1] and is_empty(len(names) - 1):
         names.pop()
@@ -315,8 +313,10 @@ def _of_sheets(readings: Sequence[Reading], grids: Sequence[Grid]) -> Reading:
         return _joined(same, grids)
     if len(best) > 1:
         sheets = ", ".join(f"{table.sheet} ({len(table.lines)})" for table in tables)
-        reading.problems.ask("sheets", [{"sheet": name} for name in names], sheets=sheets)
-    elif unread := [grid.sheet for grid in grids if grid.sheet not in names]:
+        # What else is open, each sheet says alone.
+        problem = Problem("sheets", {"sheets": sheets}, [{"sheet": name} for name in names])
+        raise question(reading.source.name, reading.kind, reading.options, [problem])
+    if unread := [grid.sheet for grid in grids if grid.sheet not in names]:
         reading.note("sheet_read", name=reading.table.sheet, names=unread)
     return reading
 

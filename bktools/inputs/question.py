@@ -131,8 +131,8 @@ def question(
 
     `columns` shows the file's columns. What only some of several ways need stands with their commands.
     """
-    text, is_doubtful = words(), any(problem.is_doubtful for problem in problems)
-    joint = [one for one in problems if is_doubtful or all(way.settles(one) for way in ways)]
+    text = words()
+    joint = [one for one in problems if all(way.settles(one) for way in ways)]
     settled = options
     for problem in joint:
         if problem.is_settled:
@@ -145,39 +145,23 @@ def question(
     lines += [text("file.question.columns"), *columns] if columns else []
     if kind not in _CALLS:
         lines.append(text(f"file.question.correct_{kind}"))
-    elif ways or all(problem.has_way_out for problem in joint):
-        if len(ways) == 1 or (ways and not is_doubtful):
-            certainty = "_if_right" if is_doubtful else "_one_of" if len(ways) > 1 else ""
-            lines.append(text(f"file.question.read_with{certainty}"))
-            for way in ways:
-                lines.append(_call(source, kind, way.options, way.settled))
-                alone = [one for one in way.settled if not any(map(one.is_same, joint))]
-                lines += [f"    {problem.sentence()}" for problem in alone]
-        else:
-            lines += [text("file.question.choose"), *_choices(joint, ways), text("file.question.added_to")]
-            lines.append(_call(source, kind, settled, joint))
+    elif ways:
+        is_doubtful = any(problem.is_doubtful for problem in problems)
+        form = f"read_with{'_one_of' if len(ways) > 1 else ''}{'_if_right' if is_doubtful else ''}"
+        lines.append(text(f"file.question.{form}"))
+        for way in ways:
+            lines.append(_call(source, kind, way.options, way.settled))
+            alone = [one for one in way.settled if not any(map(one.is_same, joint))]
+            lines += [f"    {problem.sentence()}" for problem in alone]
         if is_command() and not can_set("save_mapping"):
             # Without headings a mapping is found by its name alone.
-            is_named = not columns or (ways[0].options if ways else settled).get("headings") == 0
+            is_named = not columns or ways[0].options.get("headings") == 0
             name = mapping_name(source, kind) if is_named else None
             lines.append(text("file.question.again", name=name))
     error = QuestionError("\n".join(lines), source=source)
     error.kind, error.problems, error.columns = kind, tuple(problems), tuple(columns)
     error.options = dict(settled)
     return error
-
-
-def _choices(problems: Sequence[Problem], ways: Sequence[_Way]) -> list[str]:
-    """Return the choices that a person adds to a command, of those that some way has taken."""
-    typed = as_command if is_command() else as_arguments
-    picked = [choice for way in ways for _, choice in way.steps]
-    return [
-        f"  ({number}) {typed(choice)}"
-        for number, problem in enumerate(problems, 1)
-        if problem.choices and not problem.is_settled
-        for choice in problem.choices
-        if not ways or choice in picked
-    ]
 
 
 def _call(source: str, kind: str, options: Options, problems: Sequence[Problem]) -> str:
@@ -227,6 +211,7 @@ def _ways(
 ) -> tuple[Sequence[_Way], Sequence[Problem]]:
     """Return the ways that read a file, the likeliest first; without any, what the likeliest is stuck on."""
     reading: list[_Way] = []
+    frames: list[pd.DataFrame] = []
     stuck: Sequence[Problem] = ()
     waiting = _steps(_Way(options), first)
     for _ in range(_MOST_TRIALS):
@@ -238,7 +223,10 @@ def _ways(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 frame = read(way.options)
-            reading.append(way._replace(lines=frozenset(frame.get("line", ()))))
+            # Of two ways that read the same, the likelier one counts.
+            if not any(map(frame.equals, frames)):
+                frames.append(frame)
+                reading.append(way._replace(lines=frozenset(frame.get("line", ()))))
         except QuestionError as more:
             steps = _steps(way, more.problems)
             waiting += steps

@@ -212,6 +212,8 @@ def test_signs_are_turned_where_it_is_asked(write):
     read = bktools.read_entries(write("Date,Amount\n2026-10-01,-5.00\n"), negate=True, currency="EUR")
     assert read["amount"].tolist() == [5.0]
     assert "negated" in {note["code"] for note in read.attrs["bktools"]["note_facts"]}
+    read = bktools.read_entries(write("Date,Amount\n2026-10-01,-5.00\n"), currency="EUR")
+    assert "if they are spending, turn them by negate=True" in read.attrs["bktools"]["notes"][0]
 
 
 def test_the_currency_of_the_settings_needs_no_environment(write, monkeypatch):

@@ -199,8 +199,7 @@ def _leave_titles(reading: Reading) -> None:
     reading.note_rows("same_rows", is_copy)
     reading.table = table.rows(~is_copy)
     if not len(reading.table.lines):
-        reading.problems.ask("nothing")
-        return
+        raise table.error("no_rows", table.heading_line)
     code = reading.or_null("code")
     again = cells.duplicated(reading.or_null("external_id") if reading.has("external_id") else code)
     if not reading.has("company_id") and len(cells.unique(code)) * 2 < len(code):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
@@ -172,7 +173,11 @@ def _number_by_journal(reading: Reading) -> None:
 def _ask_account(reading: Reading) -> None:
     """Ask for the account: columns of codes that repeat; IDs that never repeat are no accounts."""
     table = reading.table
-    offered = candidates(reading, "account_code", [reading.places["text"]] if reading.has("text") else [])
+    # Without headings, figures that are there twice are the amounts of two postings.
+    counts = Counter(tuple(sample) for sample in ([] if table.heading_line else table.samples))
+    twice = [place for place, sample in enumerate(table.samples) if counts[tuple(sample)] > 1]
+    text = [reading.places["text"]] if reading.has("text") else []
+    offered = candidates(reading, "account_code", text, without=twice)
     choices = [table.choice("account_code", place) for place in offered]
     pair = [table.headings[place] for place in offered if reading.seen(place).is_headed("debit", "credit")]
     if reading.has("debit", "credit", "amount") and _are_both_filled(reading, "debit", "credit"):
@@ -181,6 +186,9 @@ def _ask_account(reading: Reading) -> None:
     codes = [place for place in offered if are_account_codes(reading.seen(place))]
     # Without headings, nothing says that two columns of names are other things.
     two = codes or (offered if not table.heading_line else [])
+    if len(twice) == 2:
+        # Beside them, the two columns that repeat most are the accounts, in their order.
+        two = sorted(sorted(two, key=lambda place: len(reading.seen(place).kinds))[:2])
     if len(pair) < 2 and len(two) == 2 and not reading.has("debit", "credit"):
         # Two columns may be debit and credit accounts, in either order.
         both = [[table.headings[place] for place in own] for own in (two, two[::-1])]

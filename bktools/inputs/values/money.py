@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.caller import setting
 from bktools.frames import schema
 from bktools.inputs import cells, terms
 from bktools.inputs.assignment import MONEY, ask_amount, ask_column, ask_of_totals, candidates, other_days
@@ -212,6 +213,10 @@ def _turned(reading: Reading, amount: pa.ChunkedArray) -> pa.ChunkedArray:
     if reading.options.get("negate"):
         amount = pc.negate(amount)
         reading.note("negated")
+    negative = _count(pc.less(amount, pa.scalar(_ZERO, amount.type)))
+    if reading.kind == "entries" and negative > _MOSTLY * len(amount):
+        # As a bank signs what is paid; the sums of spending would be negative.
+        reading.note("mostly_negative", count=negative, of=len(amount), option=setting("negate", True))
     return amount
 
 
@@ -225,6 +230,8 @@ _ZERO = Decimal()
 _BALANCED = 0.5
 # A minus in at most such a share of the amounts of each side reverses.
 _REVERSALS = 0.2
+# A share of negative amounts that says how the file signs spending.
+_MOSTLY = 0.8
 
 
 def ask_side(reading: Reading) -> None:

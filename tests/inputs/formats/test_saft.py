@@ -186,7 +186,7 @@ def test_a_file_of_master_data_alone(write):
     text = COUNTRIES["Norway"]
     path = write(text[: text.index("<GeneralLedgerEntries>")] + "</AuditFile>", "saft.xml")
     assert len(bktools.read_chart_of_accounts(path)) == 2
-    with pytest.raises(InputError, match="without postings: export it"):
+    with pytest.raises(InputError, match="without postings: export one"):
         bktools.read_general_ledger(path)
 
 
