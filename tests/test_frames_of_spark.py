@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import reconcile_world as world
-from hand_made import COMPANY, OTHER, a_month, entries_of, entry_id
+from hand_made import COMPANY, entries_of, entry_id
 from spark import NEEDS_SPARK, ROWS, lifted
 
 import bktools
@@ -32,25 +32,6 @@ def are_the_same_plans(plan, expected):
         pd.testing.assert_frame_equal(getattr(plan, name), getattr(expected, name))
     for request, wanted in zip(plan.requests(), expected.requests(), strict=True):
         assert (request.body, request.entry_data) == (wanted.body, wanted.entry_data)
-
-
-@pytest.mark.long
-def test_a_month_with_every_reason():
-    """Category, account, employee, export or repeated ID of any company: the same plan."""
-    frames = a_month(entries_of)
-    rows = frames["entries"].assign(supplier=["Rail", "Hotel", None] * 44 + ["Rail"])
-    rows = pd.concat([rows, rows.tail(3).assign(company_id=OTHER)], ignore_index=True)
-    # Of equal IDs the one with the lower line is first in its file.
-    frames["entries"] = rows.assign(date=rows["date"].dt.date, line=range(len(rows), 0, -1))
-    names = {"name": "Travel", "code": "0400", "external_id": None, "tax_code_external_id": "V19"}
-    imported = {"state": "IMPORTED", "updated_at": pd.Timestamp("2026-10-02", tz="UTC")}
-    frames["accounts"] = frames["accounts"].assign(**names, **imported)
-    options = {"max_entries": 4, "month": "2026-10", "currency": "EUR"}
-    expected = compose_export_jobs(**frames, **options)
-    assert expected.not_ready["reason"].nunique() > 10
-    are_the_same_plans(
-        compose_export_jobs(**{name: lifted(frame) for name, frame in frames.items()}, **options), expected
-    )
 
 
 @pytest.mark.long

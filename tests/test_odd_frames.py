@@ -116,7 +116,7 @@ def test_a_result_or_one_line(frames, tmp_path, world):
                 tried(bktools.plot_coverage, result)
                 tried(bktools.to_excel, result.findings, tmp_path / f"{len(results)}.xlsx")
                 continue
-            tried(bktools.plot_money, result, chance.choice(["reason", "age", "month"]))
+            tried(bktools.plot_money, result)
             tried(bktools.spend, result.entries, by, **beside, shares=chance.random() < 0.5)
             tried(bktools.to_csv, result.findings, tmp_path / f"{len(results)}.csv")
         tried(bktools.spend, given["entries"], by, **beside)

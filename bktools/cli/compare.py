@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import bktools
 from bktools.cli import options, results
 from bktools.cli.options import REQUIRED, argument, option
@@ -12,9 +9,6 @@ from bktools.cli.output import tell
 from bktools.contract import rules
 from bktools.progress import note
 from bktools.wording import words
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 KEYS = ("category", "account", "employee")
 
@@ -40,27 +34,22 @@ def compare(
             before, after, company=rules.company_of(service.settings), threshold=threshold, service=service
         )
     texts, about = words(), changes.attrs["bktools"]
-    smaller = about["below_threshold"]
+    smaller = about["below_threshold"] or None
     if tables:
         changes = changes[changes["table"].isin(tables)]
-        smaller = sum(about["smaller"].get(table, 0) for table in tables)
+        smaller = sum(about["smaller"].get(name, 0) for name in tables) or None
     if not largest_first:
-        changes = by_name(changes, ["about"], within=["table", "currency"])
+        place = changes.groupby(["table", "currency"], dropna=False, sort=False).ngroup()
+        changes = changes.loc[
+            changes.assign(place=place).sort_values(["place", "about"], kind="stable").index
+        ]
     for reason in about["not_compared"]:
         tell(texts("report.terminal.not_compared", phrase=reason))
     for line in about["headline"]:
         note(line)
-    facts = {"count": len(changes), "before": before, "after": after, "smaller": smaller or None}
-    note(texts("command.differences_between", **facts))
+    count = len(changes)
+    note(texts("command.differences_between", count=count, before=before, after=after, smaller=smaller))
     shown = [
         name for name in changes.columns if name not in ("company_id", "id") and changes[name].notna().any()
     ]
     table.hand_over(changes, columns=shown, names=dict.fromkeys(("table", "change"), "change"))
-
-
-def by_name(rows: pd.DataFrame, columns: list[str], within: Sequence[str] = ("currency",)) -> pd.DataFrame:
-    """Return rows by their names, within groups that stay in their order."""
-    places = rows.groupby([*within], dropna=False, sort=False).ngroup()
-    return rows.assign(place=places).sort_values(["place", *columns], kind="stable", ignore_index=True)[
-        [*rows.columns]
-    ]

@@ -239,7 +239,7 @@ def import_elsewhere(
     Example: bktools export import exported.csv --by Ada --evidence "list of exports in the service, 31 Oct"
     """
     from bktools.frames.columns import texts_of
-    from bktools.frames.incoming import arrow_of
+    from bktools.frames.incoming import in_memory
     from bktools.frames.schema import ENTRY_DATA
     from bktools.journal.statements import record_exported_elsewhere
     from bktools.journal.writing import open_for_writing
@@ -247,7 +247,7 @@ def import_elsewhere(
     with books.connected() as service:
         company_id = rules.company_of(service.settings)
         rows = _exported(reading.read_entries(entries, mapping, company_id, {}))
-        table = arrow_of(rows.drop_duplicates("id"))
+        table = in_memory(rows.drop_duplicates("id"))
         columns = {"entry_id": texts_of(table, "id"), **{name: texts_of(table, name) for name in ENTRY_DATA}}
         listed = [
             {name: value for name, value in zip(columns, values, strict=True) if value is not None}

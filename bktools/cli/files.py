@@ -96,7 +96,7 @@ def _reads(kind: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
 def _option(name: str, declared: Declared) -> inspect.Parameter:
     """Return the parameter of an option that reads a file."""
-    kind: Any = bool if not declared.value else int if declared.type == int | None else str
+    kind: Any = bool if not declared.value else int if declared.type in ("line", "year") else str
     text = f"{declared.text} May be repeated." if declared.repeats else declared.text
     annotation: Any = (list[str] if declared.repeats else kind) | None
     return keyword(name, Annotated[annotation, shared(f"{declared.flag} {declared.value}", text)])

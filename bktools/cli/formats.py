@@ -36,9 +36,9 @@ def _rows(frame: pd.DataFrame) -> Iterator[dict[str, Any]]:
     import pyarrow as pa
 
     from bktools.frames.delimited import PROFILES, as_texts
-    from bktools.frames.incoming import arrow_of
+    from bktools.frames.incoming import in_memory
 
-    table = arrow_of(frame)
+    table = in_memory(frame)
     is_plain = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating)
     plain = [field.name for field in table.schema if any(is_kind(field.type) for is_kind in is_plain)]
     for rows in (
@@ -61,9 +61,9 @@ def _json(frame: pd.DataFrame, file: IO[bytes]) -> None:
 def _parquet(frame: pd.DataFrame, file: IO[bytes]) -> None:
     import pyarrow.parquet as pq
 
-    from bktools.frames.incoming import arrow_of
+    from bktools.frames.incoming import in_memory
 
-    pq.write_table(arrow_of(frame), file, compression="zstd")
+    pq.write_table(in_memory(frame), file, compression="zstd")
 
 
 def _writer(frame: pd.DataFrame, suffix: str, profile: str) -> Callable[[IO[bytes]], object]:

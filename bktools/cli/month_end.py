@@ -134,6 +134,8 @@ def _line(texts: Words, step: str, text: str) -> str:
 
 def _say_step(say: Say, texts: Words, step: str, result: Any) -> None:
     """Say what a step of a close resulted in."""
+    import pyarrow.compute as pc
+
     from bktools.frames.sums import number_of_entries
 
     match step:
@@ -154,6 +156,9 @@ def _say_step(say: Say, texts: Words, step: str, result: Any) -> None:
             entries = number_of_entries(result.rows)
             key = "to_send" if entries else "nothing_to_send"
             line = texts(f"report.terminal.{key}", entries=entries, jobs=len(result.batches))
+            is_waiting = pc.equal(result.held["reason"], "unknown_account")
+            if waiting := number_of_entries(result.held.filter(is_waiting)):
+                line = f"{line}; {texts('report.terminal.unknown_accounts', count=waiting)}"
         case "close":
             line = f"\n{_line(texts, '', '')}".join(result.lines)
         case _:

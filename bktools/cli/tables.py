@@ -40,10 +40,10 @@ def show(
     `whole` is what to add to the command so that it shows everything, for the note; `titles` are headings by
     the names of columns.
     """
-    from bktools.frames.incoming import arrow_of
+    from bktools.frames.incoming import in_memory
     from bktools.widgets.show import Shown, in_a_pipe
 
-    texts, table = words(), arrow_of(frame)
+    texts, table = words(), in_memory(frame)
     names = table.column_names
     headings = {name: _heading(texts, name) for name in names} | {**(titles or {})}
     if sys.stdout.isatty():

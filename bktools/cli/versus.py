@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import bktools
 from bktools.cli import options, reading, results
-from bktools.cli.compare import by_name
 from bktools.cli.options import REQUIRED, argument, option
 from bktools.cli.spend import note_questionable, read_sides, shown_columns
 from bktools.errors import ArgumentError
@@ -61,7 +60,10 @@ def versus(
     smaller = changes.attrs["bktools"]["below_threshold"] or None
     note(words()("command.differences", count=len(changes), smaller=smaller))
     if not largest_first:
-        changes = by_name(changes, shown_columns(changes)[: -len(FIGURES)])
+        places = changes.groupby("currency", dropna=False, sort=False).ngroup()
+        by_name = ["place", *shown_columns(changes)[: -len(FIGURES)]]
+        order = changes.assign(place=places).sort_values(by_name, kind="stable").index
+        changes = changes.loc[order]
     titles = {"this": period or _named(this, sides[0]), "that": before or _named(that, sides[-1])}
     titles = titles if len({*titles.values()}) == len(titles) else {}
     for side, counted in changes.attrs["bktools"]["questionable"].items():

@@ -253,12 +253,14 @@ def actions_of(results: StepResults) -> tuple[Action, ...]:
 
 def totals_by_role(results: StepResults, actions: Sequence[Action]) -> tuple[RoleTotals, ...]:
     """Return the steps of each role with something to do, and the entries that they concern, each once."""
+    of_roles = {role: [action for action in actions if action.role == role] for role in ROLES}
+    sums = results.waiting.money(
+        [[entry for action in own for entry in action.entry_ids] for own in of_roles.values()]
+    )
     totals = []
-    for role in ROLES:
-        own = [action for action in actions if action.role == role]
-        errors = [action for action in own if action.severity == ERROR]
-        money, _ = results.waiting.money(entry for action in own for entry in action.entry_ids)
-        totals += [RoleTotals(role, len(errors), len(own) - len(errors), money)] if own else []
+    for (role, own), (money, _) in zip(of_roles.items(), sums, strict=True):
+        errors = sum(action.severity == ERROR for action in own)
+        totals += [RoleTotals(role, errors, len(own) - errors, money)] if own else []
     return tuple(totals)
 
 
@@ -279,12 +281,15 @@ def _grouped(results: StepResults, cases: Iterable[_Case]) -> Iterator[Action]:
         cause = [(name, case.facts.get(name)) for name in APART_BY.get(case.code, ())]
         cause += [("person", case.person)] if case.person else []
         # A category without an account stands apart until an entry of a month has it.
-        is_used = bool(results.waiting.money(case.keys)[0]) if case.code in NEED_ACCOUNT else None
+        is_used = (
+            not results.waiting.reasons.keys().isdisjoint(case.keys) if case.code in NEED_ACCOUNT else None
+        )
         groups[case.section, case.code, case.role, case.command, is_used, tuple(cause)].append(case)
-    for (section, code, role, command, _, cause), group in groups.items():
+    keys_of = [[key for case in group for key in case.keys] for group in groups.values()]
+    sums = results.waiting.money(keys_of)
+    for (step, group), keys, (money, ids) in zip(groups.items(), keys_of, sums, strict=True):
+        section, code, role, command, _, cause = step
         things = sorted(_things(results, group), key=lambda thing: _size(thing, results.own))
-        keys = [key for case in group for key in case.keys]
-        money, ids = results.waiting.money(keys)
         facts = dict(cause) | (results.waiting.change(keys) if code == CHANGED else {})
         facts |= {"planned": results.planned or None} if (section, code) == (OF_STEPS, UNKNOWN) else {}
         severity = min((case.severity for case in group), key=SEVERITIES.index)
@@ -299,8 +304,10 @@ def _things(results: StepResults, cases: Iterable[_Case]) -> Iterator[Thing]:
         if case.thing is not None:
             identity = case.thing.ids or case.thing.name
             of_things[case.thing.kind, next(iter(identity.items()))].append((case.thing, case))
-    for group in of_things.values():
-        money, ids = results.waiting.money(key for _, case in group for key in case.keys)
+    sums = results.waiting.money(
+        [[key for _, case in group for key in case.keys] for group in of_things.values()]
+    )
+    for group, (money, ids) in zip(of_things.values(), sums, strict=True):
         thing, first = group[0]
         changes = [change for _, case in group for change in case.facts.get("changes", ())]
         facts = {**first.facts, "changes": changes} if changes else first.facts
@@ -359,7 +366,7 @@ def _of_entries(results: StepResults) -> Iterator[_Case]:
         code, kind = STEPS.get(check, (None, ENTRY))
         if code == "" or OF_REASON.get(check) in WITHOUT_STEPS:
             continue
-        if check == HELD_TOGETHER and check not in results.waiting.reasons_of(key):
+        if check == HELD_TOGETHER and check not in results.waiting.reasons.get(key, ()):
             continue  # The error of the other line is the step.
         # A person finds an entry, and no category by an ID alone.
         of_category = kind == CATEGORY and row.get("category_name")

@@ -19,7 +19,7 @@ from bktools.close.record import PeriodRecord, record_in, verified_months
 from bktools.close.recurring import recurring
 from bktools.close.request import CloseRequest
 from bktools.frames.arrow import to_arrow
-from bktools.frames.columns import days_of, with_column
+from bktools.frames.columns import days_of
 from bktools.frames.incoming import source_of
 from bktools.frames.sums import HOME, NO_CURRENCY, NOTHING, money_of
 from bktools.journal.journal import Journal
@@ -28,6 +28,7 @@ from bktools.spending.budgets import keys_of_budget, with_ids
 from bktools.spending.differences import compared
 from bktools.spending.rates import (
     ExchangeRates,
+    in_home,
     in_own_currency,
     keep_rates,
     kept_rates,
@@ -160,7 +161,7 @@ def budget_tables(
     keys = keys_of_budget(budget)
     spent, _ = spent_rows(entries, counted_before)
     if HOME in spent.column_names and pc.is_null(spent[HOME]).equals(pc.is_null(spent["amount"])):
-        spent, budget = _in_home(spent), _in_home(budget)
+        spent, budget = in_home(spent), in_home(budget)
     frames = {name: tables[name] for name in ("categories", "employees", "accounts")}
     rows, totals = (
         compared(spent, budget, by, frames, language=request.words.language, every=True)[0].rename(
@@ -184,8 +185,3 @@ def _label(row: Mapping[str, Any], keys: Sequence[str], words: Words) -> str:
         is_unknown = identifier is not None and known == [row.get(identifier)]
         names += [words(f"unknown.{key}")] if is_unknown else known
     return " ".join(names)
-
-
-def _in_home(rows: pa.Table) -> pa.Table:
-    """Return rows with their amounts in the company's own currency as those that are compared."""
-    return with_column(with_column(rows, "amount", rows[HOME]), "currency", rows["home_currency"])

@@ -19,7 +19,7 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError, SnapshotNotFoundError
 from bktools.export.checks import FATE_OF_REASON
 from bktools.frames.arrow import to_arrow
-from bktools.frames.incoming import arrow_of, described, source_of
+from bktools.frames.incoming import described, in_memory, source_of
 from bktools.frames.names import with_names
 from bktools.frames.schema import DIGITS, Month, to_pandas
 from bktools.frames.sums import NOTHING, change_of, sums_of, threshold_of, with_one_reason
@@ -278,7 +278,7 @@ def between_moments(
     label = pl.concat_str(pl.coalesce("code", "external_id"), "name", separator=" ", ignore_nulls=True)
     known = pl.DataFrame(accounts).drop_nulls("id").unique("id", keep="last")
     named = known.select("id", label=label)
-    of_categories = field_changes(arrow_of(categories[0]), arrow_of(categories[1]), CATEGORIES)
+    of_categories = field_changes(in_memory(categories[0]), in_memory(categories[1]), CATEGORIES)
     is_account = c.field == "account_id"
     value = {side: c(side).replace(named["id"], named["label"]) for side in ("before", "after")}
     of_categories = of_categories.with_columns(
@@ -317,6 +317,6 @@ def field_changes(old: pa.Table, new: pa.Table, codes: Mapping[str, str]) -> pl.
 
 
 def _people(frame: pd.DataFrame) -> pa.Table:
-    employees = arrow_of(frame)
+    employees = in_memory(frame)
     named = with_names(pa.table({"employee_id": employees["id"]}), employees=employees)
     return employees.append_column("name", named["employee_name"])

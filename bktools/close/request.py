@@ -14,7 +14,7 @@ import pyarrow as pa
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import days_of
-from bktools.frames.incoming import arrow_of, described, in_memory, source_of
+from bktools.frames.incoming import described, in_memory, source_of
 from bktools.frames.schema import TEXT, Month
 from bktools.ledger.inputs import options_of, postings_in
 from bktools.service import Service
@@ -52,7 +52,7 @@ class CloseRequest:
 
 def table_with_source(frame: pd.DataFrame, name: str) -> pa.Table:
     """Return a frame as a table that keeps where it comes from."""
-    return described(arrow_of(frame, name), source_of(frame))
+    return described(in_memory(frame, name), source_of(frame))
 
 
 def ledger_of(ledger: pd.DataFrame | None) -> pa.Table | None:

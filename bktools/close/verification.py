@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 
 from bktools.errors import ArgumentError
-from bktools.frames.incoming import arrow_of
+from bktools.frames.incoming import in_memory
 from bktools.frames.names import with_names
 from bktools.frames.schema import MAYBE_SENT
 from bktools.journal.export_jobs import load_export_jobs
@@ -70,7 +70,7 @@ class Verification:
         """Return a table of the match by the name of its sheet."""
         frames = {"matched": self.match.entries, "totals": self.match.totals}
         frame: pd.DataFrame = frames[name] if name in frames else getattr(self.match, name)
-        return arrow_of(frame.drop(columns=["facts"], errors="ignore"), name)
+        return in_memory(frame.drop(columns=["facts"], errors="ignore"), name)
 
 
 def verify(
@@ -106,7 +106,7 @@ def verify(
     exported = load_export_jobs(company, entries=True, service=service)
     exported = exported[exported["state"].isin(MAYBE_SENT)]
     if entries is not None:
-        exported = with_file(exported, with_names(arrow_of(entries), **(tables or {})))
+        exported = with_file(exported, with_names(in_memory(entries), **(tables or {})))
     elif len(exported) and exported["amount"].isna().all():
         raise ArgumentError("entries", Sentence("rule.entries_of_journal"))
     texts, settings, span = words(), service.settings, months_of(postings)

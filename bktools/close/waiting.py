@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 
 from bktools.close.entries import OF_REASON
 from bktools.export.checks import FATE_OF_REASON
 from bktools.findings.check import HELD, IN_BOOKS, LEFT_OUT
-from bktools.frames.columns import split_lines
-from bktools.frames.sums import NO_CURRENCY, Money, money_of, total, with_one_reason
+from bktools.frames.arrow import to_arrow
+from bktools.frames.sums import Money, Sum, money_of, sums_of, total, with_one_reason
 
 # No step is taken for these entries.
 WITHOUT_STEPS = (LEFT_OUT, IN_BOOKS)
-
-_COLUMNS = ("id", "line", "fate", "reason", "batch_id", "currency", "amount", "file_currency", "file_amount")
+LINE = ("id", "split_line", "currency", "amount")
 
 Row = Mapping[str, Any]
 
+c = pl.col
 
-def key_of(row: Row) -> Any:
+
+def key_of(row: Row) -> str:
     """Return the key of the entry that a row is about: its ID, or its line where it has none."""
-    return row["id"] or row.get("line")
+    return row["id"] or str(row.get("line"))
 
 
 class WaitingEntries:
@@ -40,74 +41,47 @@ class WaitingEntries:
     """
 
     def __init__(self, entries: pa.Table, own: str | None) -> None:
-        table = with_one_reason(entries, OF_REASON)
-        columns = table.select(_COLUMNS).append_column("split", split_lines(table))
-        self._lines: list[Row] = columns.to_pylist()
-        # All currencies: the company's own first, then by number of entries.
-        self._currencies = list(money_of(entries, own))
-        self._places: dict[Any, list[int]] = defaultdict(list)
-        for place, row in enumerate(self._lines):
-            if row["fate"] not in WITHOUT_STEPS:
-                self._places[key_of(row)].append(place)
+        lines = pl.DataFrame(with_one_reason(entries, OF_REASON)).filter(~c.fate.is_in(WITHOUT_STEPS))
+        self._lines = lines.with_columns(key=pl.coalesce(c.id.replace("", None), c.line.cast(pl.String)))
+        self._own = own
+        # The reasons at which the figures count an entry, one of each of its fates.
+        self.reasons = {
+            key: {*reasons} for key, reasons in self._lines.group_by("key").agg(c.reason.unique()).iter_rows()
+        }
 
-    def keys_with(self, column: str, value: str) -> tuple[Any, ...]:
+    def keys_with(self, column: str, value: str) -> tuple[str, ...]:
         """Return the keys of the entries with a value."""
-        return tuple(dict.fromkeys(key_of(row) for row in self._lines if row[column] == value))
+        return tuple(self._lines.filter(c(column) == value)["key"].unique(maintain_order=True))
 
-    def reasons_of(self, key: Any) -> set[str | None]:
-        """Return the reasons at which the figures count an entry, one of each of its fates."""
-        return {self._lines[place]["reason"] for place in self._places.get(key, ())}
-
-    def counted_elsewhere(self, keys: Iterable[Any], reason: str) -> int:
+    def counted_elsewhere(self, keys: Iterable[str], reason: str) -> int:
         """Return how many entries the figures count at another reason than this one, which holds them back.
 
         The figures count an entry at its first error; each of its errors is a step.
         """
         if FATE_OF_REASON.get(reason) != HELD:
             return 0
-        reasons = [self.reasons_of(key) for key in {*keys}]
+        reasons = [self.reasons.get(key, set()) for key in {*keys}]
         return sum(bool(of_one - {None}) and reason not in of_one for of_one in reasons)
 
-    def money(self, keys: Iterable[Any]) -> tuple[dict[str, Money], tuple[str, ...]]:
-        """Return the money and the IDs of entries."""
-        places = self._of(keys)
-        rows = [self._lines[place] for place in places]
-        entries = defaultdict(set)
-        for place, row in zip(places, rows, strict=True):
-            # The lines of a split entry are one.
-            entries[row["currency"] or NO_CURRENCY].add(row["id"] if row["split"] else place)
-        amounts = _totals((row["currency"], row["amount"]) for row in rows)
-        money = {
-            name: Money(len(entries[name]), amounts.get(name)) for name in self._currencies if name in entries
-        }
-        return money, tuple(dict.fromkeys(row["id"] for row in rows if row["id"]))
+    def money(self, groups: Sequence[Iterable[str]]) -> list[tuple[Mapping[str, Money], tuple[str, ...]]]:
+        """Return the money and the IDs of the entries of each group of keys."""
+        pairs = [(place, key) for place, keys in enumerate(groups) for key in dict.fromkeys(keys)]
+        wanted = pl.DataFrame(pairs, {"group": pl.Int64, "key": pl.String}, orient="row")
+        lines = self._lines.join(wanted, on="key", maintain_order="left")
+        sums = sums_of(to_arrow(lines.select(*LINE, "group")), "group", own=self._own)
+        money = {part["group"]: part.money for part in sums}
+        named = lines.filter(c.id != "").group_by("group").agg(c.id.unique(maintain_order=True))
+        ids = dict(named.iter_rows())
+        return [(money.get(place, {}), tuple(ids.get(place, ()))) for place in range(len(groups))]
 
-    def change(self, keys: Iterable[Any]) -> dict[str, dict[str, Decimal]]:
+    def change(self, keys: Iterable[str]) -> dict[str, dict[str, Decimal]]:
         """Return the amounts of changed entries as they were sent, as they are now, and the difference."""
-        rows = [self._lines[place] for place in self._of(keys)]
-        sent = _totals((row["currency"], row["amount"]) for row in rows)
-        now = _totals(
-            (
-                row["file_currency"] or row["currency"],
-                row["amount"] if row["file_amount"] is None else row["file_amount"],
-            )
-            for row in rows
-        )
+        lines = self._lines.filter(c.key.is_in([*keys]))
+        now = lines.with_columns(pl.coalesce(f"file_{name}", name).alias(name) for name in LINE[2:])
+        sides = (money_of(to_arrow(rows.select(LINE)), self._own) for rows in (lines, now))
+        sent, after = (Sum({}, money).amounts for money in sides)
         difference = {
-            name: total([now.get(name), sent.get(name, Decimal(0)).copy_negate()])
-            for name in dict.fromkeys([*sent, *now])
+            name: total([after.get(name), sent.get(name, Decimal(0)).copy_negate()])
+            for name in dict.fromkeys([*sent, *after])
         }
-        return {"sent": sent, "now": now, "difference": difference}
-
-    def _of(self, keys: Iterable[Any]) -> Sequence[int]:
-        """Return the places of the lines of entries, each once."""
-        return sorted({place for key in keys for place in self._places.get(key, ())})
-
-
-def _totals(amounts: Iterable[tuple[str | None, Decimal | None]]) -> dict[str, Decimal]:
-    """Return the exact sum of each currency that has an amount."""
-    parts: dict[str, list[Decimal]] = defaultdict(list)
-    for currency, amount in amounts:
-        if amount is not None:
-            parts[currency or NO_CURRENCY].append(amount)
-    return {currency: total(values) for currency, values in parts.items()}
+        return {"sent": sent, "now": after, "difference": difference}

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, SupportsIndex
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -214,18 +213,10 @@ def _composed(
 
 def _batch_ids(ready: pa.Table, size: int, options: ExportOptions) -> pa.Array:
     """Return the batch ID of each ready row. Rows are in the order of sending, lines of an entry together."""
-    ids = ready.column("id")
-    begins = np.flatnonzero(np.concatenate([[True][: len(ids)], pc.not_equal(ids[1:], ids[:-1]).to_numpy()]))
-    entries = ready.select(["id", "company_id"])
-    if len(begins) < len(ready):
-        entries = entries.take(begins)
-    ids, names, counts = entries.column("id"), [], []
-    begin = 0
-    for company in entries.column("company_id").value_counts().to_pylist():
-        end = begin + company["counts"]
-        for first in range(begin, end, size):
-            counts.append(min(size, end - first))
-            names.append(batch_digest(company["values"], ids.slice(first, counts[-1]).to_pylist(), options))
-        begin = end
-    lines = np.diff(begins, append=len(ready))
-    return pa.array(names, TEXT).take(pa.array(np.repeat(np.repeat(np.arange(len(names)), counts), lines)))
+    rows = pl.DataFrame(ready.select(["company_id", "id"]))
+    rows = rows.with_columns(number=pl.col("id").rle_id().over("company_id") // size)
+    keys = ["company_id", "number"]
+    batches = rows.group_by(keys, maintain_order=True).agg(pl.col("id").unique(maintain_order=True))
+    names = [batch_digest(company, ids, options) for company, _, ids in batches.iter_rows()]
+    named = batches.select(keys).with_columns(batch_id=pl.Series(names, dtype=pl.String))
+    return rows.join(named, on=keys, how="left", maintain_order="left")["batch_id"].to_arrow().cast(TEXT)

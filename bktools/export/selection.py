@@ -20,7 +20,6 @@ from bktools.frames.schema import TEXT
 from bktools.inputs import cells
 from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
-from bktools.inputs.options import Options
 from bktools.wording import Sentence
 
 
@@ -113,7 +112,7 @@ def _ids_of_file(path: Path) -> pa.ChunkedArray:
         raise InputError(Sentence("plan.selection_unreadable", path=path, reason=error.strerror)) from error
     if listed is not None:
         return listed
-    reading = opened(Source(path, "entries"), Options())
+    reading = opened(Source(path, "entries"), {})
     if not reading.has("id"):
         reading.problems.ask("no_column_like_it", field="id", headings=[])
     reading.raise_problems()

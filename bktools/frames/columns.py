@@ -108,33 +108,23 @@ def with_types(table: pa.Table, kinds: Mapping[str, pa.DataType], name: str) -> 
     )
 
 
+_WANTED = {FLAG: "true or false", COUNT: "a whole number", DATE: "a date", TEXT: "text"}
+
+
 def _with_type(table: pa.Table, field: pa.Field, kind: pa.DataType | None, name: str) -> pa.ChunkedArray:
-    column = table.column(field.name)
-    if kind == FLAG:
-        if not (pa.types.is_boolean(field.type) or column.null_count == len(column)):
-            raise wrong_kind(name, field.name, "true or false", field.type)
-        return pc.cast(column, FLAG)
-    if kind == COUNT:
-        return _cast(column, COUNT, name, field, "a whole number")
-    if kind == DATE:
-        # Days that are text, as in a CSV file, are ISO 8601.
-        is_text = field.type in TEXTS
-        column = _cast(column, DATE, name, field, "a date") if is_text else column
-        return days_of(pa.table({"date": column}), name)
+    column, is_text = table.column(field.name), field.type in TEXTS
     if kind == MONEY:
         return amounts_of(table, name)
-    is_text = kind == TEXT or pa.types.is_string(field.type) or pa.types.is_string_view(field.type)
-    return text_of(table, field.name, name) if is_text else column
-
-
-def _cast(
-    column: pa.ChunkedArray, kind: pa.DataType, name: str, field: pa.Field, wanted: str
-) -> pa.ChunkedArray:
-    """Return a column in another type; one whose values do not fit is an error that says what is wanted."""
+    if kind == DATE and not is_text:
+        return days_of(pa.table({"date": column}), name)
+    kind = kind or (TEXT if is_text else field.type)
+    if kind == FLAG and not (pa.types.is_boolean(field.type) or column.null_count == len(column)):
+        raise wrong_kind(name, field.name, _WANTED[FLAG], field.type)
     try:
+        # Days that are text, as in a CSV file, are ISO 8601.
         return pc.cast(column, kind)
     except pa.ArrowException:
-        raise wrong_kind(name, field.name, wanted, field.type) from None
+        raise wrong_kind(name, field.name, _WANTED[kind], field.type) from None
 
 
 def with_column(table: pa.Table, name: str, values: pa.Array | pa.ChunkedArray) -> pa.Table:

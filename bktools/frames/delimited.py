@@ -16,7 +16,7 @@ from bktools import disk
 from bktools.currencies import MINOR_UNITS, USUAL
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import dated
-from bktools.frames.incoming import arrow_of
+from bktools.frames.incoming import in_memory
 from bktools.frames.money import currency_column
 from bktools.frames.schema import DATE
 from bktools.wording import Sentence
@@ -116,7 +116,7 @@ def to_csv(frame: pd.DataFrame, path: str | PathLike[str], profile: str = "excel
 def csv_of(frame: pd.DataFrame, profile: str) -> Callable[[IO[bytes]], None]:
     """Return the function that writes a frame as `to_csv` does, to a file that is open for bytes."""
     form = profile_named(profile)
-    rows = as_texts(arrow_of(frame), form).with_columns(pl.all().replace("", None))
+    rows = as_texts(in_memory(frame), form).with_columns(pl.all().replace("", None))
     if form.for_spreadsheet:
         headings = pl.DataFrame({"heading": rows.columns}, schema={"heading": pl.String})
         rows.columns = headings.select(_guarded(c.heading)).to_series().to_list()

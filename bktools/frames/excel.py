@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from bktools import disk
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import are_days
-from bktools.frames.incoming import arrow_of
+from bktools.frames.incoming import in_memory
 from bktools.wording import Sentence, words
 
 # Limits of a workbook.
@@ -84,7 +84,7 @@ def to_excel(tables: pd.DataFrame | Mapping[str, pd.DataFrame], path: str | Path
 def excel_of(tables: pd.DataFrame | Mapping[str, pd.DataFrame]) -> Callable[[IO[bytes]], None]:
     """Return the function that writes frames as `to_excel` does, to a file that is open for bytes."""
     named = {"table": tables} if isinstance(tables, pd.DataFrame) else dict(tables)
-    arrow = {name: arrow_of(frame, f"the table {name!r}") for name, frame in named.items()}
+    arrow = {name: in_memory(frame, f"the table {name!r}") for name, frame in named.items()}
     if not arrow:
         raise ArgumentError("tables", Sentence("rule.at_least_one_table"))
     for name, table in arrow.items():

@@ -27,18 +27,19 @@ _NO_COLUMN = (pa.ArrowException, TypeError, ValueError, OverflowError)
 _UNSUPPORTED = (pa.types.is_union, pa.types.is_interval, pa.types.is_list_view, pa.types.is_large_list_view)
 
 # Types that some engine does not support, each with the type that replaces it.
-_PLAINER = {pa.binary_view(): pa.large_binary(), pa.float16(): pa.float32()}
+_PLAINER = {pa.string_view(): TEXT, pa.binary_view(): pa.large_binary(), pa.float16(): pa.float32()}
 
 # The metadata of an Arrow table that say where its rows came from.
 SOURCE = b"bktools"
 
 
-def in_memory(frame: Any, name: str = "frame", columns: Collection[str] | None = None) -> pa.Table:
-    """Return a frame, or the rows of a Parquet file, as an Arrow table.
+def in_memory(frame: Any, name: str = "the frame", columns: Collection[str] | None = None) -> pa.Table:
+    """Return a frame, or the rows of a Parquet file, as an Arrow table in types of every engine.
 
     `columns` are kept where the frame has them, by default all; others are neither copied, computed nor read.
-    An index is left out. Text of pandas, Arrow and Polars is not copied. Lazy frames of Polars and relations
-    of DuckDB are run once, frames of PySpark are collected. `name` is that of the frame in messages.
+    An index is left out, and missing values become null. Text of pandas and Arrow is not copied. Lazy frames
+    of Polars and relations of DuckDB are run once, frames of PySpark are collected. `name` is that of
+    the frame in messages.
 
     Examples
     --------
@@ -62,9 +63,13 @@ def in_memory(frame: Any, name: str = "frame", columns: Collection[str] | None =
         if not hasattr(source, "__arrow_c_stream__") or isinstance(source, pd.Series):
             raise ArgumentError(name, Sentence("rule.supported_frame", kind=type(source).__name__))
         source = _streamed(source, name)
-    if isinstance(source, pa.Table) and columns is not None:
-        source = source.select([place for place, name in enumerate(source.column_names) if name in columns])
-    return arrow_of(source, name, columns)
+    headings = _wanted(source.column_names if isinstance(source, pa.Table) else [*source.columns], columns)
+    heading, count = next(iter(Counter(map(str, headings)).most_common(1)), ("", 0))
+    if count > 1:
+        raise InputError(Sentence("error.equal_headings", count=count, name=name, heading=heading))
+    return plain(
+        source.select(headings) if isinstance(source, pa.Table) else _converted(source, headings, name), name
+    )
 
 
 def parquet(path: str | Path, name: str = "frame") -> ds.Dataset:
@@ -107,32 +112,12 @@ def _streamed(frame: Any, name: str) -> pa.Table:
         raise InputError(Sentence("error.unreadable_frame", why=_first_line(error)), source=name) from None
 
 
-def _wanted(has: Collection[str], columns: Collection[str] | None) -> list[str]:
+def _wanted(has: Collection[Any], columns: Collection[str] | None) -> list[Any]:
     return [name for name in has if columns is None or name in columns]
 
 
 def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
-
-
-def arrow_of(
-    frame: pd.DataFrame | pa.Table, name: str = "the frame", columns: Collection[str] | None = None
-) -> pa.Table:
-    """Return a DataFrame as an Arrow table without its index; missing values become null.
-
-    Of a DataFrame only the named columns are taken, where it has them; by default all.
-    """
-    if not isinstance(frame, pd.DataFrame | pa.Table):
-        code = "path_for_frame" if isinstance(frame, str | Path) else "no_frame"
-        raise InputError(Sentence(f"error.{code}", name=name, kind=type(frame).__name__))
-    headings = frame.column_names if isinstance(frame, pa.Table) else [*frame.columns]
-    if isinstance(frame, pd.DataFrame) and columns is not None:
-        headings = [heading for heading in headings if heading in columns]
-    heading, count = next(iter(Counter(map(str, headings)).most_common(1)), ("", 0))
-    if count > 1:
-        raise InputError(Sentence("error.equal_headings", count=count, name=name, heading=heading))
-    table = frame if isinstance(frame, pa.Table) else _converted(frame, headings, name)
-    return plain(table, name)
 
 
 def _converted(frame: pd.DataFrame, headings: Sequence[Any], name: str) -> pa.Table:

@@ -38,7 +38,7 @@ def parquet_table(
         leaves = (file.schema.column(place) for place in range(len(file.schema)))
         uuids = {leaf.path for leaf in leaves if leaf.logical_type.type == "UUID"}
         columns = [
-            column.cast(pa.uuid()) if name in uuids else _without_view(column)
+            column.cast(pa.uuid()) if name in uuids else column
             for name, column in zip(names, table.columns, strict=True)
         ]
         table = pa.table(columns, names)
@@ -50,9 +50,3 @@ def parquet_table(
         why = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(Sentence("error.not_readable", kind=kind, why=why), source=source) from None
     return table, [name for name in whole.names if name not in names]
-
-
-def _without_view(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return views of text or bytes as plain ones."""
-    plain = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
-    return column.cast(plain.get(column.type, column.type))

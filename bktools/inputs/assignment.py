@@ -8,8 +8,12 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import permutations
 from typing import Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.frames import schema
 from bktools.inputs import cells, terms
-from bktools.inputs.fields import Field, fields_of, of_kind
+from bktools.inputs.fields import Field, fields_of, most, of_kind
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
 from bktools.inputs.table import Table
@@ -126,10 +130,16 @@ def ask_which(reading: Reading, name: str, several: Sequence[int]) -> None:
     reading.problems.ask("several_columns", choices, field=name, headings=headings)
 
 
-def candidates(reading: Reading, name: str, also: Collection[int] = ()) -> list[int]:
+def candidates(
+    reading: Reading, name: str, also: Collection[int] = (), without: Collection[int] = ()
+) -> list[int]:
     """Return the free columns that can be a field's by the type of their cells: what a question names."""
-    kind = of_kind(reading.kind)[name].holds
-    offered = [place for place in (*reading.free(), *also) if kind.offers(reading.seen(place))]
+    kind, offered = of_kind(reading.kind)[name].holds, list[int]()
+    for place in (*reading.free(), *also):
+        column = reading.seen(place)
+        # The same column twice is one.
+        is_again = any(reading.seen(other).cells.equals(column.cells) for other in offered)
+        offered += [place] if place not in without and kind.offers(column) and not is_again else []
     for is_preferred in kind.prefers:
         offered = [place for place in offered if is_preferred(reading.seen(place))] or offered
     return offered
@@ -211,10 +221,7 @@ def _pairs(reading: Reading) -> list[tuple[int, int]]:
     for debit, credit in permutations(filled, 2):
         counts = Counter(zip(filled[debit], filled[credit], strict=True))
         neither = counts[False, False] * 20 <= len(filled[debit])
-        # A month may have no credit, or no debit: the column holds 0.00 in each row.
-        are_sides = (counts[True, False] and counts[False, True]) or (
-            not counts[False, False] and _are_sums(reading, debit) and _are_sums(reading, credit)
-        )
+        are_sides = counts[True, False] and counts[False, True]
         if not counts[True, True] and neither and are_sides:
             both.append((debit, credit))
     # Of several pairs, those are offered that stand side by side, from the left.
@@ -223,11 +230,6 @@ def _pairs(reading: Reading) -> list[tuple[int, int]]:
         is_free = all({*pair} == {*other} or {*pair}.isdisjoint(other) for other in beside)
         beside += [pair] if abs(pair[0] - pair[1]) == 1 and is_free else []
     return beside or both
-
-
-def _are_sums(reading: Reading, place: int) -> bool:
-    column = reading.seen(place)
-    return column.share == 1 and not column.says_another_amount
 
 
 def ask_of_totals(reading: Reading) -> None:
@@ -250,3 +252,46 @@ def ask_of_totals(reading: Reading) -> None:
         ]
     if others and not reading.is_asked("amount"):
         ask_which(reading, "amount", [own, *others])
+
+
+# A code, then a name: 466300 Travel, 1-1110 BNZ Cheque Account, 400: Rent. A day is no code.
+_JOINED = r"(?s)^\s*(?P<code>\d[\d.\-/]*)(?:\s*[:\x{B7}\x{2013}]\s*|\s+-\s+|\s+)(?P<name>\S.*)$"
+_CODE_AND_NAME = re.compile(r"^\s*\d[\d.\-/]*(?:\s*[:·–]\s*|\s+-\s+|\s+)\S*[^\W\d_]{2}")
+
+
+def codes_and_names(table: Table) -> list[int]:
+    """Return the columns that hold a code and a name in most of their cells."""
+    return [place for place, texts in enumerate(table.samples) if most(texts, _CODE_AND_NAME.match, 0.5)]
+
+
+def split_accounts(reading: Reading, code: str, name: str) -> None:
+    """Split the column of codes and names in two, where it is asked; ask about it where no code is found."""
+    if {code, name} <= reading.asked.keys():
+        return
+    joined = [
+        place
+        for place in codes_and_names(reading.table)
+        if place in (*reading.free(), *map(reading.places.get, (code, name)))
+    ]
+    is_open = code not in reading.places or reading.places[code] in joined
+    # In a report, a title or a cell has both.
+    if joined and is_open and not (reading.options.get("split_account") or reading.proofs):
+        heading = reading.table.headings[joined[0]]
+        reading.problems.ask("code_and_name", [{"split_account": True}], heading=heading, field=code)
+    if joined and (is_open or reading.options.get("split_account")):
+        # Also where it is asked, so that its cells are asked about in the same question.
+        _split(reading, joined[0], code, name)
+
+
+def _split(reading: Reading, place: int, code: str, name: str) -> None:
+    table, column = reading.table, reading.table.columns[place]
+    parts = pc.extract_regex(column, _JOINED)
+    codes = pc.fill_null(pc.struct_field(parts, "code"), "")
+    names = pc.coalesce(pc.struct_field(parts, "name"), column)
+    is_code = pa.array(cells.matches(column, r"^\s*\d[\d.\-/]*\s*$"))
+    # A posting's account may have no code. In a chart, such a row is a title.
+    codes = pc.if_else(pc.equal(codes, ""), names, codes) if reading.kind == "ledger" else codes
+    reading.places[code] = place
+    reading.put(code, pc.if_else(is_code, cells.trimmed(column), codes))
+    names = pc.if_else(is_code, pa.scalar("", schema.TEXT), names)
+    reading.add(name, names, f"{table.headings[place]} (name)")

@@ -1,4 +1,4 @@
-"""The fields of each kind of file: what each is called, and what its cells hold.
+"""The fields of each kind of file: what each is called, what its cells hold, and whether a column can be it.
 
 A new field is one item of `fields.toml`, and new words are one line of `terms.toml`.
 """
@@ -7,19 +7,129 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, lru_cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
 import msgspec
+import pyarrow as pa
 
 from bktools.caller import name_of
 from bktools.contract import rules
-from bktools.inputs import terms
-from bktools.inputs.columns import Column, side_of
+from bktools.inputs import cells, terms
 from bktools.inputs.options import OF_KIND, Options, checked
+from bktools.inputs.values.amounts import has_digits, is_not_zero, mark_of, money
 from bktools.inputs.values.days import is_day, is_serial
+
+# The share of a column's cells that have a type.
+_MOST = 0.8
+# Cells that tell the type of a column.
+_TELLING, _FIRST = 400, 300
+_FIGURES_OF_CODES = 9
+
+
+def most(texts: Iterable[str], test: Callable[[str], object], share: float = _MOST) -> bool:
+    """Whether the test holds for such a share of the different filled cells; False without any."""
+    filled = [text for text in dict.fromkeys(texts) if text.strip()][:_TELLING]
+    return bool(filled) and sum(bool(test(text)) for text in filled) >= share * len(filled)
+
+
+def side_of(text: str) -> str:
+    """Return debit or credit where a cell says it, "" elsewhere."""
+    return "" if text.strip() in ("-", "/", "") else terms.sides().get(terms.normal(text), "")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column with its heading and a sample of its cells."""
+
+    heading: str
+    cells: pa.ChunkedArray
+    sample: Sequence[str]
+
+    @cached_property
+    def filled(self) -> list[str]:
+        """The cells of the sample that hold something."""
+        return [cell for cell in self.sample if cell.strip()]
+
+    @property
+    def share(self) -> float:
+        """The share of cells that hold something."""
+        return len(self.filled) / len(self.sample) if self.sample else 0
+
+    @cached_property
+    def kinds(self) -> set[str]:
+        """The different cells of the sample."""
+        return {*self.sample}
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a cell is there twice."""
+        return len(self.kinds) < len(self.sample)
+
+    def most(self, test: Callable[[str], object], share: float = _MOST) -> bool:
+        """Whether the test holds for such a share of the different filled cells; False without any."""
+        return most(self.filled, test, share)
+
+    def is_headed(self, *tables: str) -> bool:
+        """Whether its heading is a word of these tables."""
+        bare = re.sub(r" \(column \d+\)$", "", self.heading)
+        return not terms.headings(*tables).isdisjoint(terms.forms(bare))
+
+    def says(self, *tables: str) -> bool:
+        """Whether a whole word of its heading is one of these tables."""
+        return terms.are_inside(self.heading, terms.headings(*tables))
+
+    @property
+    def says_balance(self) -> bool:
+        """Whether its heading says a balance, which is neither an amount of an entry nor an account."""
+        return self.is_headed("balance") or self.says("balance")
+
+    @property
+    def says_another_amount(self) -> bool:
+        """Whether its heading says a price, a rate or the like, which is no amount of an entry."""
+        others = terms.headings("other_amount", "tax") - terms.headings("debit", "credit")
+        return terms.are_inside(terms.without_brackets(self.heading), others)
+
+    def are_days(self) -> bool:
+        """Whether most cells are days, or numbers of days."""
+        return self.most(lambda text: is_day(text) or is_serial(text))
+
+    def are_amounts(self, share: float = _MOST) -> bool:
+        """Whether such a share of the cells are amounts."""
+        return self.most(
+            lambda text: money(text) is not None and (has_digits(text) or not is_day(text)), share
+        )
+
+    def has_cents(self) -> bool:
+        """Whether an amount among the cells has a mark."""
+        return any(map(_has_mark, self.filled))
+
+    def are_currencies(self) -> bool:
+        """Whether nearly all cells are currencies."""
+        return self.most(terms.currencies_of)
+
+    def are_codes(self) -> bool:
+        """Whether figures are codes: days, long or with zeros in front, without marks."""
+        some = self.filled[:_FIRST]
+        if sum(map(is_day, some)) * 2 > len(some):
+            return True
+        plain = [text.strip() for text in some if text.strip().isdigit()]
+        return len(plain) * 10 > len(some) * 9 and any(
+            len(text) > _FIGURES_OF_CODES or (text[0] == "0" and len(text) > 1) for text in plain
+        )
+
+    def are_uuids(self) -> bool:
+        """Whether each row has a UUID, and most have their own: the parts of a split entry share one."""
+        return (
+            len(self.cells) > 0
+            and bool(cells.matches(self.cells.slice(0, 100), rules.UUID_REGEX).all())
+            and bool(cells.matches(self.cells, rules.UUID_REGEX).all())
+            and len(cells.unique(self.cells)) * 2 > len(self.cells)
+        )
+
 
 Test = Callable[[Column], bool]
 
@@ -28,7 +138,8 @@ _FOREIGN: Final = frozenset({"foreign", "original", "instructed", "asset", "loca
 _CODE = re.compile(r"[\w.\-/ ]*\d{3}[\w.\-/ ]*")
 # Codes with a point look like amounts, such as 60.01.
 _DOTTED = re.compile(r"\d{1,3}(?:\.\d{1,4})+")
-_NAME = re.compile(r"[^\W\d_]{3}")
+# Two signs of East Asia are a word.
+_NAME = re.compile(r"[^\W\d_]{3}|[\u3040-\u9fff\uac00-\ud7af]{2}")
 _DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
 # The number of a voucher, which VT or BQ1, the code of a journal, is not.
 _NUMBER = re.compile(r"\d\d|^\d$")
@@ -86,6 +197,7 @@ def _money(least: float, *prefers: Test) -> Type:
             and not column.are_codes()
             and not column.says("no_amount", "no_code")
             and column.are_amounts()
+            and any(map(is_not_zero, column.filled))
         )
 
     return Type(Column.are_amounts, offers=offers, prefers=prefers)
@@ -96,8 +208,8 @@ def _are_plainly_days(column: Column) -> bool:
 
 
 def _may_be_code(column: Column) -> bool:
-    is_telling = has_digits(column) or not column.repeats
-    is_share = column.has_cents() and (column.says_another_amount or not _are_dotted(column))
+    is_telling = have_digits(column) or not column.repeats
+    is_share = not _has_no_cents(column) and (column.says_another_amount or not _are_dotted(column))
     is_another = column.says("no_code") or column.most(is_day) or is_share
     return column.share == 1 and not is_another and is_telling
 
@@ -108,15 +220,21 @@ def _may_be_name(column: Column) -> bool:
     return column.share == 1 and not column.says("no_code") and column.most(_LETTER.search) and are_many
 
 
+def _has_mark(text: str) -> bool:
+    amount = money(text)
+    return amount is not None and mark_of(amount.digits) is not None
+
+
 def _has_no_cents(column: Column) -> bool:
-    return not column.has_cents()
+    """Whether most cells are no amounts with a mark."""
+    return not column.most(_has_mark, 0.5)
 
 
 def _are_dotted(column: Column) -> bool:
     return column.most(_DOTTED.fullmatch, 1) and not any(cell.endswith(".00") for cell in column.filled)
 
 
-def has_digits(column: Column) -> bool:
+def have_digits(column: Column) -> bool:
     """Whether most cells have a digit, as codes have."""
     return column.most(_DIGIT.search)
 
@@ -139,11 +257,6 @@ def _may_be_account(column: Column) -> bool:
 def are_account_codes(column: Column) -> bool:
     """Whether most cells have the form of account codes."""
     return column.most(_CODE.fullmatch)
-
-
-def are_account_names(column: Column) -> bool:
-    """Whether most cells have words in place of account codes."""
-    return column.most(_LETTER.search) and not has_digits(column)
 
 
 def _may_be_voucher(column: Column) -> bool:
@@ -204,9 +317,9 @@ TYPES: Final[Mapping[str, Type]] = {
     # Codes have digits, also where one is there twice, which is to be corrected; words are names.
     "code": Type(
         lambda column: not column.most(_UUID.match),
-        tells=has_digits,
+        tells=have_digits,
         offers=_may_be_code,
-        prefers=(has_digits, lambda column: not column.repeats),
+        prefers=(have_digits, lambda column: not column.repeats),
     ),
     "name": Type(offers=_may_be_name),
     "flag": Type(_are_flags),

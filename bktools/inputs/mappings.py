@@ -20,6 +20,7 @@ from bktools.disk import PRIVATE_FOLDER, file_name, storage_errors, write_whole
 from bktools.errors import ArgumentError, FileNoteWarning, InputError
 from bktools.inputs.fields import options_of
 from bktools.inputs.grids.source import Source
+from bktools.inputs.notes import damaged
 from bktools.inputs.options import Options, checked
 from bktools.settings import config_path
 from bktools.wording import words
@@ -90,16 +91,11 @@ def read_mapping(path: Path) -> FileMapping:
         with command({}):
             options_of(mapping.kind, mapping.options)
     except FileNotFoundError:
-        raise InputError("there is no such mapping; see: bktools mappings", source=str(path)) from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise _unreadable(path, error.strerror if isinstance(error, OSError) else error) from None
-    except (ArgumentError, TypeError) as error:
-        raise _unreadable(path, error) from None
+        raise damaged(str(path), "no_mapping") from None
+    except (OSError, ValueError, msgspec.ValidationError, ArgumentError, TypeError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise damaged(str(path), "mapping_unreadable", why=why) from None
     return mapping
-
-
-def _unreadable(path: Path, why: object) -> InputError:
-    return InputError(f"is not a readable mapping ({why}): correct it or delete it", source=str(path))
 
 
 def write_mapping(mapping: FileMapping, path: Path | None = None) -> Path:
@@ -117,34 +113,26 @@ def mapping_for(path: str | PathLike[str], kind: str, named: Sequence[str] = ())
     another kind, and several for these headings are an `InputError`; a damaged one that is not named is a
     `FileNoteWarning`.
     """
-    chosen = [(name, read_mapping(path_of(name))) for name in named]
-    for name, mapping in chosen:
+    mappings = [read_mapping(path_of(name)) for name in named]
+    for mapping, name in zip(mappings, named, strict=True):
         if mapping.kind != kind:
-            raise InputError(f"is a mapping of {mapping.kind}, not of {kind}", source=name)
-    if len(chosen) == 1:
-        (_, mapping), *_ = chosen
-        return _placed(mapping, Source(path, kind)) or mapping
-    if chosen:
-        return _fitting(path, kind, [mapping for _, mapping in chosen])
+            raise damaged(name, "mapping_of_another_kind", kind=mapping.kind, wanted=kind)
     # A pipe is not opened: the reader refuses it.
-    mappings, errors = all_mappings() if Path(path).is_file() else ([], [])
-    for error in errors:
-        # Python shows a warning once, also where a command reads several files.
-        warnings.warn(words()("command.mapping_not_used", error=str(error)), FileNoteWarning, stacklevel=1)
-    return _fitting(path, kind, [one for one in mappings if one.kind == kind])
-
-
-def _fitting(path: str | PathLike[str], kind: str, mappings: Sequence[FileMapping]) -> FileMapping | None:
-    """Return the mapping whose headings a file has, if there is one; several are an `InputError`."""
+    if not named and Path(path).is_file():
+        mappings, errors = all_mappings()
+        for error in errors:
+            # Python shows a warning once, also where a command reads several files.
+            text = words()("command.mapping_not_used", error=str(error))
+            warnings.warn(text, FileNoteWarning, stacklevel=1)
+    mappings = [one for one in mappings if one.kind == kind]
     source = Source(path, kind) if mappings else None
     fitting = [own for one in mappings if source and (own := _placed(one, source))]
     if len(fitting) > 1:
-        names = " and ".join(repr(mapping.name) for mapping in fitting)
-        raise InputError(
-            f"the mappings {names} are for the same headings: delete one of them in {folder()}",
-            source=str(path),
-        )
-    return fitting[0] if fitting else None
+        names = [mapping.name for mapping in fitting]
+        raise damaged(str(path), "several_mappings", names=names, folder=str(folder()))
+    if fitting:
+        return fitting[0]
+    return mappings[0] if len(named) == 1 else None
 
 
 def _placed(mapping: FileMapping, source: Source) -> FileMapping | None:

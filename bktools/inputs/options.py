@@ -1,27 +1,16 @@
 """Options: all that a person may say about a file, in Python, on the command line and in a mapping.
 
-Each is declared once, with its type, how it is typed behind a command, and what it says. One whose value is
-None, False or empty says nothing, and is left out of `Options`.
+`options.toml` declares each once. One whose value is None, False or empty says nothing, and is left out.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    NamedTuple,
-    TypeAlias,
-    TypedDict,
-    TypeVar,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.resources import files
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from bktools.caller import in_shell, name_of
 from bktools.contract import rules
@@ -30,212 +19,134 @@ from bktools.inputs import terms
 from bktools.wording import Sentence
 
 Reader = TypeVar("Reader", bound=Callable[..., Any])
-_SplitAccount: TypeAlias = Annotated[
-    bool, "--split-account: One column has the code and the name of an account."
-]
-
-
-class TableOptions(TypedDict, total=False):
-    """The options of every file."""
-
-    columns: Annotated[
-        Mapping[str, str] | None,
-        "--column FIELD=HEADING: Heading of a field; an empty heading leaves the field out, 'column 3' is "
-        "the third column.",
-    ]
-    headings: Annotated[int | None, "--headings LINE: Line of the headings; 0: there are none."]
-    skip_rows: Annotated[
-        str | None,
-        '--skip-rows ROWS: Leave out rows: lines such as 52,54-60, a pattern such as "SALDO|Total", or '
-        "several between ;",
-    ]
-    delimiter: Annotated[str | None, "--delimiter CHARACTER: Character between two cells, such as ;"]
-    encoding: Annotated[str | None, "--encoding NAME: Encoding, such as cp1252."]
-    sheet: Annotated[str | int | None, "--sheet NAME: Sheet of a workbook."]
-
-
-class ChartOptions(TableOptions, total=False):
-    """The options of a chart of accounts."""
-
-    split_account: _SplitAccount
-
-
-class MoneyOptions(TableOptions, total=False):
-    """The options of days and amounts."""
-
-    decimal: Annotated[
-        str | None,
-        "--decimal MARK: Decimal mark of the amounts: . or , or each where every amount is clear by itself.",
-    ]
-    date_format: Annotated[
-        str | None, "--date-format FORMAT: Format of the dates, such as %d/%m/%Y, or serial."
-    ]
-    year: Annotated[int | None, "--year YYYY: Year of dates that have none, such as 2026."]
-    currency: Annotated[
-        str | None, "--currency CODE: Currency of the amounts, such as EUR, if no column has it."
-    ]
-    sides: Annotated[
-        Mapping[str, str] | None,
-        "--side WORD=SIDE: What a word beside an amount means: debit, credit or skip.",
-    ]
-    signs: Annotated[
-        Literal["own", "side"] | None,
-        "--signs own|side: A minus beside a side: own: the sign of the amount. side: it reverses its side.",
-    ]
-    negate: Annotated[bool, "--negate: Turn the sign of the amounts."]
-    net: Annotated[bool, "--net: A row with debit and credit is their difference."]
-    fill_down: Annotated[
-        str | None,
-        "--fill-down FIELDS: Fields that stand only in the first of their rows, such as date,account_code.",
-    ]
-
-
-class EntriesOptions(MoneyOptions, total=False):
-    """The options of entries."""
-
-    approved_values: Annotated[
-        str | None,
-        "--approved-values VALUES: Values of the approval column that count, such as OK,NOT_REQUIRED.",
-    ]
-    split_lines: Annotated[
-        bool, "--split-lines: Lines with equal ID, company, date and currency are one entry."
-    ]
-
-
-class LedgerOptions(MoneyOptions, total=False):
-    """The options of a general ledger."""
-
-    split_account: _SplitAccount
-    style: Annotated[
-        Literal["entry", "supplier_day", "account_day", "week", "document", "batch", "month"] | None,
-        "--style STYLE: What one posting books, if the ledger does not show it: entry, supplier_day, "
-        "account_day, week, document, batch or month.",
-    ]
-    reverse_sign: Annotated[
-        bool | None,
-        "--reverse-sign/--keep-sign: Whether credits of the ledger are costs. By default the ledger "
-        "shows it.",
-    ]
-    verify: Annotated[
-        Literal["strict", "warn"] | None,
-        "--verify strict|warn: strict (default): the ledger must agree with its own totals. warn: a warning.",
-    ]
-
-
-class Options(EntriesOptions, LedgerOptions, total=False):
-    """The options of all kinds of files: those that say something."""
-
-
-class Declared(NamedTuple):
-    """How an option is typed: its flag, the name of its value, "" for a flag alone, its text and its type."""
-
-    flag: str
-    value: str
-    text: str
-    type: Any
-
-    @property
-    def repeats(self) -> bool:
-        """Whether it may be typed several times."""
-        return self.value in ("FIELD=HEADING", "WORD=SIDE", "ROWS")
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """The words that it may be; empty for others."""
-        kinds = [kind for kind in get_args(self.type) if get_origin(kind) is Literal]
-        return get_args(kinds[0]) if kinds else ()
-
-
-def _declared(kind: type) -> dict[str, Declared]:
-    options = {}
-    for name, hint in get_type_hints(kind, include_extras=True).items():
-        typed, text = hint.__metadata__[0].split(": ", 1)
-        option, _, value = typed.partition(" ")
-        options[name] = Declared(option, value, text, hint.__origin__)
-    return options
-
-
-# The options that each kind of file takes.
-OF_KIND: Mapping[str, Mapping[str, Declared]] = {
-    "chart": _declared(ChartOptions),
-    "accounts": _declared(TableOptions),
-    "entries": _declared(EntriesOptions),
-    "ledger": _declared(LedgerOptions),
-    "rates": {},
-}
-_ALL = _declared(Options)
-_SIDES = ("debit", "credit", "skip")
-
-
-def _is_sheet(value: object) -> bool:
-    return isinstance(value, str | int) and not isinstance(value, bool)
+Options: TypeAlias = Mapping[str, Any]
 
 
 def _is_currency(value: object) -> bool:
     return isinstance(value, str) and bool(re.fullmatch("[A-Z]{3}", value) or value in terms.codes())
 
 
-# Options by name: what their values must be, and the rule in words.
-_RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "columns": (lambda value: isinstance(value, Mapping), "must map fields to headings"),
-    "sides": (
-        lambda value: isinstance(value, Mapping) and {*value.values()} <= {*_SIDES},
-        f"must map words to one of {', '.join(_SIDES)}",
+def _are_rows(value: str) -> bool:
+    try:
+        return bool([*skipped({"skip_rows": value})]) or value in ("", "none")
+    except (re.error, ValueError):
+        return False
+
+
+class Type(NamedTuple):
+    """What the value of an option must be: its type in Python, a test, and the rule in words."""
+
+    name: str = "str | None"
+    is_right: Callable[[Any], bool] = lambda _: True
+    rule: str = ""
+
+
+TYPES: Mapping[str, Type] = {
+    "text": Type(),
+    "pairs": Type(
+        "Mapping[str, str] | None", lambda one: isinstance(one, Mapping), "must map names to words"
     ),
-    "sheet": (_is_sheet, "must be the name of a sheet, or its position from 0"),
-    "decimal": (lambda value: value in (".", ",", "each"), "must be . or , or each"),
-    "delimiter": (lambda value: isinstance(value, str) and len(value) == 1, "must be one character"),
-    "currency": (_is_currency, "must be the code of a currency, such as EUR"),
-    "year": (lambda value: isinstance(value, int) and 1900 <= value <= 2100, "must be a year such as 2026"),
-    **dict.fromkeys(
-        ("negate", "net", "split_account", "split_lines", "reverse_sign"),
-        (lambda value: isinstance(value, bool), "must be True or False"),
+    "flag": Type("bool", lambda one: isinstance(one, bool), "must be True or False"),
+    "switch": Type("bool | None", lambda one: isinstance(one, bool), "must be True or False"),
+    "line": Type("int | None", lambda one: type(one) is int, "must be the number of a line"),
+    "rows": Type(is_right=_are_rows, rule="must be lines such as 52,54-60, or a regular expression"),
+    "character": Type(
+        is_right=lambda one: isinstance(one, str) and len(one) == 1, rule="must be one character"
     ),
+    "sheet": Type(
+        "str | int | None",
+        lambda one: isinstance(one, str) or type(one) is int,
+        "must be the name of a sheet, or its position from 0",
+    ),
+    "year": Type(
+        "int | None", lambda one: type(one) is int and 1900 <= one <= 2100, "must be a year such as 2026"
+    ),
+    "currency": Type(is_right=_is_currency, rule="must be the code of a currency, such as EUR"),
 }
+
+
+class Declared(NamedTuple):
+    """An option as `options.toml` declares it."""
+
+    typed: str
+    text: str
+    type: str = "text"
+    choices: Sequence[str] = ()
+
+    @property
+    def flag(self) -> str:
+        """Its flag, as --year; that of a switch has its opposite behind a stroke."""
+        return self.typed.partition(" ")[0]
+
+    @property
+    def value(self) -> str:
+        """The name of its value, "" for a flag alone."""
+        return self.typed.partition(" ")[2]
+
+    @property
+    def repeats(self) -> bool:
+        """Whether it may be typed several times."""
+        return self.type in ("pairs", "rows")
+
+    def refuse(self, name: str, value: Any) -> None:
+        """Raise an `ArgumentError` for a value that it cannot have."""
+        kind = TYPES[self.type]
+        if not kind.is_right(value):
+            raise ArgumentError(name_of(name), kind.rule, value)
+        words = value.values() if self.type == "pairs" else (value,)
+        if self.choices and not {*words} <= {*self.choices}:
+            raise ArgumentError(
+                name_of(name), Sentence("rule.one_of", choices=", ".join(self.choices)), value
+            )
+
+
+def _declared() -> dict[str, dict[str, Declared]]:
+    content = tomllib.loads(files(__package__).joinpath("options.toml").read_text(encoding="utf-8"))
+    of_kind: dict[str, dict[str, Declared]] = {"rates": {}}
+    for kinds, options in content.items():
+        for kind in kinds.split():
+            of_kind.setdefault(kind, {}).update({name: Declared(**own) for name, own in options.items()})
+    return of_kind
+
+
+# The options that each kind of file takes.
+OF_KIND: Mapping[str, Mapping[str, Declared]] = _declared()
+_ALL = {**OF_KIND["entries"], **OF_KIND["ledger"]}
 
 
 def checked(options: Mapping[str, Any]) -> Options:
     """Return the options that say something, in their order; a value that cannot be is an `ArgumentError`."""
-    stated: dict[str, Any] = {
-        name: dict(value) if isinstance(value, Mapping) else value
-        for name, option in _ALL.items()
+    stated: dict[str, Any] = {}
+    for name, option in _ALL.items():
         # A scalar of NumPy is a number. A line of headings of 0 says something, and so does a kept sign.
-        if (value := rules.plain(options.get(name))) not in (None, {}, "strict")
-        and (value is not False or option.type is not bool)
-    }
-    if "year" in stated and str(stated["year"]).isdecimal():
-        # What stands for the year in a printed call is text.
-        stated["year"] = int(stated["year"])
-    if "currency" in stated:
-        stated["currency"] = str(stated["currency"]).upper()
-    for name, (is_right, rule) in _RULES.items():
-        if name in stated and not is_right(stated[name]):
-            raise ArgumentError(name_of(name), rule, options[name])
-    for name, value in stated.items():
-        if (choices := _ALL[name].choices) and value not in choices:
-            raise ArgumentError(name_of(name), Sentence("rule.one_of", choices=", ".join(choices)), value)
-    made = cast("Options", stated)
-    try:
-        list(skipped(made))
-    except (re.error, ValueError) as error:
-        why = f"must be lines such as 52,54-60, or a pattern ({error})"
-        raise ArgumentError(name_of("skip_rows"), why, stated["skip_rows"]) from None
-    return made
+        value = rules.plain(options.get(name))
+        if value in (None, {}, "strict") or (value is False and option.type == "flag"):
+            continue
+        if option.type == "pairs" and isinstance(value, Mapping):
+            value = dict(value)
+        elif option.type == "year" and str(value).isdecimal():
+            # What stands for the year in a printed call is text.
+            value = int(value)
+        elif option.type == "currency":
+            value = str(value).upper()
+        option.refuse(name, value)
+        stated[name] = value
+    return stated
 
 
 def filled_fields(options: Options) -> tuple[str, ...]:
     """Return the fields that are filled down."""
-    return tuple(name.strip() for name in (options.get("fill_down") or "").split(",") if name.strip())
+    return tuple(name.strip() for name in options.get("fill_down", "").split(",") if name.strip())
 
 
 def keeps_reports(options: Options) -> bool:
     """Whether each row counts, also one that has a word of reports."""
-    return "none" in (options.get("skip_rows") or "").split(";")
+    return "none" in options.get("skip_rows", "").split(";")
 
 
 def skipped(options: Options) -> Iterator[tuple[set[int], re.Pattern[str] | None]]:
     """Yield the lines, or the pattern, of each part of `skip_rows`."""
-    for part in (options.get("skip_rows") or "").split(";"):
+    for part in options.get("skip_rows", "").split(";"):
         if re.fullmatch(r"[\d,\- ]+", part):
             spans = (one.partition("-") for one in part.split(",") if one.strip())
             yield (
@@ -246,16 +157,14 @@ def skipped(options: Options) -> Iterator[tuple[set[int], re.Pattern[str] | None
             yield set(), re.compile(part, re.IGNORECASE)
 
 
-def plus(options: Options, more: Mapping[str, Any]) -> Options:
+def plus(options: Options, more: Options) -> Options:
     """Return options with more of them, as a choice of a question has them."""
-    merged: dict[str, Any] = {**options, **more}
-    before: Mapping[str, Any] = options
-    for name in more.keys() & {"columns", "sides"}:
-        merged[name] = {**before.get(name, {}), **more[name]}
+    merged = {**options, **more}
+    for name in merged.keys() & {"columns", "sides"}:
+        merged[name] = {**options.get(name, {}), **more.get(name, {})}
     for name, between in (("skip_rows", ";"), ("fill_down", ",")):
-        if name in more:
-            parts = [part for text in (before.get(name, ""), more[name]) for part in text.split(between)]
-            merged[name] = between.join(dict.fromkeys(filter(None, parts)))
+        parts = [part for own in (options, more) for part in own.get(name, "").split(between) if part]
+        merged[name] = between.join(dict.fromkeys(parts)) or None
     return checked(merged)
 
 
@@ -267,10 +176,9 @@ def takes_options(kind: str) -> Callable[[Reader], Reader]:
         own = inspect.signature(reader)
         *parameters, _ = own.parameters.values()
         for name, option in OF_KIND[kind].items():
-            default = False if option.type is bool else None
+            default = False if option.type == "flag" else None
             parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default))
-            of_type = "bool" if option.type is bool else str(option.type).replace("collections.abc.", "")
-            lines += [f"{name} : {of_type}", f"    {option.text}"]
+            lines += [f"{name} : {TYPES[option.type].name}", f"    {option.text}"]
         reader.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
         reader.__doc__ = (reader.__doc__ or "").replace("{options}", "\n    ".join(lines))
         return reader
@@ -278,7 +186,7 @@ def takes_options(kind: str) -> Callable[[Reader], Reader]:
     return show
 
 
-def as_command(options: Mapping[str, Any]) -> str:
+def as_command(options: Options) -> str:
     """Return options as they are typed behind a command."""
     typed = []
     for name, value in options.items():
@@ -293,6 +201,6 @@ def as_command(options: Mapping[str, Any]) -> str:
     return " ".join(typed)
 
 
-def as_arguments(options: Mapping[str, Any]) -> str:
+def as_arguments(options: Options) -> str:
     """Return options as the arguments of a reader."""
     return ", ".join(f"{name}={value!r}" for name, value in options.items())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,13 +12,13 @@ import pandas as pd
 
 from bktools.caller import can_set, in_shell, is_command
 from bktools.errors import InputError, QuestionError
-from bktools.inputs.options import Options, as_arguments, as_command, checked, plus, skipped
+from bktools.inputs.options import Options, as_arguments, as_command, plus, skipped
 from bktools.wording import words
 
 Choice = Mapping[str, Any]
 
 # A trial reads the file once; so many look for so many commands, each of which was tried.
-_MOST_TRIALS, _MOST_COMMANDS = 30, 12
+_MOST_TRIALS, _MOST_COMMANDS = 30, 6
 # What stands in a command for a value that only the person knows, and the value of a trial.
 _UNKNOWN: Mapping[str, tuple[str, Any]] = {"currency": ("CODE", "EUR"), "year": ("YYYY", 2026)}
 # By kind of file: the command that shows how it is read, and the reader in Python.
@@ -86,122 +85,89 @@ class Problems(list[Problem]):
         return any(problem.code == code for problem in self)
 
 
-def question(
-    source: str, kind: str, options: Options, problems: Sequence[Problem], columns: Sequence[str] = ()
-) -> QuestionError:
-    """Return the error that asks about all problems; `columns` shows the file's columns."""
-    return _Question(source, kind, options, problems, columns).error(problems)
-
-
 class _Way(NamedTuple):
-    """One way to answer a question: its options, and what they settle."""
+    """One way to answer a question: its options, what they settle by which choice, and the lines it reads."""
 
     options: Options
-    settled: tuple[Problem, ...] = ()
-    picked: tuple[Choice, ...] = ()
-    # How many of its choices are not the first ones: the fewer, the likelier.
-    turns: int = 0
-    # Lines that are read with it.
-    kept: frozenset[int] = frozenset()
+    steps: tuple[tuple[Problem, Choice], ...] = ()
+    lines: frozenset[int] = frozenset()
 
-    def plus(self, problem: Problem, choice: Choice, *, turns: bool = False) -> _Way:
+    @property
+    def settled(self) -> list[Problem]:
+        """What it settles."""
+        return [problem for problem, _ in self.steps]
+
+    @property
+    def turns(self) -> int:
+        """How many of its choices are not the first ones: the fewer, the likelier."""
+        return sum(choice not in problem.choices[:1] for problem, choice in self.steps if problem.choices)
+
+    def plus(self, problem: Problem, choice: Choice) -> _Way:
         """Return this way with one more thing settled."""
-        return self._replace(
-            options=plus(self.options, choice),
-            settled=(*self.settled, problem),
-            picked=(*self.picked, choice),
-            turns=self.turns + turns,
-        )
+        return self._replace(options=plus(self.options, choice), steps=(*self.steps, (problem, choice)))
 
     def settles(self, problem: Problem) -> bool:
         """Whether it has settled a problem before."""
-        return any(problem.is_same(other) for other in self.settled)
+        return any(map(problem.is_same, self.settled))
 
     def drops_what_is_read(self, other: _Way) -> bool:
         """Whether it leaves out a row that another way reads without that being open."""
         return any(
-            not other.settles(problem) and not other.kept.isdisjoint(lines)
-            for problem, choice in zip(self.settled, self.picked, strict=True)
-            for lines, _ in skipped(checked({"skip_rows": choice.get("skip_rows")}))
+            not other.settles(problem) and not other.lines.isdisjoint(lines)
+            for problem, choice in self.steps
+            for lines, _ in skipped(choice)
         )
 
 
-@dataclass(frozen=True)
-class _Question:
-    """What is open about a file, and the ways to answer it that were tried."""
+def question(
+    source: str,
+    kind: str,
+    options: Options,
+    problems: Sequence[Problem],
+    columns: Sequence[str] = (),
+    ways: Sequence[_Way] = (),
+) -> QuestionError:
+    """Return the error that asks about all problems, with the ways that were tried to settle them.
 
-    source: str
-    kind: str
-    options: Options
-    problems: Sequence[Problem]
-    # A line for each of the file's columns.
-    columns: Sequence[str] = ()
-    ways: Sequence[_Way] = ()
-
-    def error(self, every: Sequence[Problem]) -> QuestionError:
-        """Return the error that asks; `every` problem is one of this file, with those of some ways alone."""
-        error = QuestionError("\n".join(self._lines()), source=self.source)
-        error.kind, error.problems, error.columns = self.kind, tuple(every), tuple(self.columns)
-        error.options = dict(self._settled())
-        return error
-
-    def _lines(self) -> list[str]:
-        text, are_several = words(), len(self.problems) > 1
-        lines = [text("file.question.open", count=len(self.problems))] if are_several else []
-        for number, problem in enumerate(self.problems, 1):
-            lines.append(f"({number}) {problem.sentence()}" if are_several else problem.sentence())
-            lines += problem.facts.get("shown", ())
-        if self.columns:
-            lines += [text("file.question.columns"), *self.columns]
-        if self.kind not in _CALLS:
-            lines.append(text(f"file.question.correct_{self.kind}"))
-        elif self.ways or all(problem.has_way_out for problem in self.problems):
-            are_tried = self.ways and not any(problem.is_doubtful for problem in self.problems)
-            lines += self._tried() if are_tried else self._chosen()
-            if is_command() and not can_set("save_mapping"):
-                options = self.ways[0].options if self.ways else self._settled()
-                # Without headings a mapping is found by its name alone.
-                is_named = not self.columns or options.get("headings") == 0
-                name = mapping_name(self.source, self.kind) if is_named else None
-                lines.append(text("file.question.again", name=name))
-        return lines
-
-    def _tried(self) -> list[str]:
-        """Return the command of each way, with what it alone needs."""
-        lines = [words()(f"file.question.read_with{'_one_of' if len(self.ways) > 1 else ''}")]
-        for way in self.ways:
-            lines.append(self._call(way.options, way.settled))
-            alone = [problem for problem in way.settled if not any(map(problem.is_same, self.problems))]
+    `columns` shows the file's columns. What only some of several ways need stands with their commands.
+    """
+    text = words()
+    joint = [one for one in problems if all(way.settles(one) for way in ways)]
+    settled = options
+    for problem in joint:
+        if problem.is_settled:
+            settled = plus(settled, problem.choices[0])
+    are_several = len(joint) > 1
+    lines = [text("file.question.open", count=len(joint))] if are_several else []
+    for number, problem in enumerate(joint, 1):
+        lines.append(f"({number}) {problem.sentence()}" if are_several else problem.sentence())
+        lines += problem.facts.get("shown", ())
+    lines += [text("file.question.columns"), *columns] if columns else []
+    if kind not in _CALLS:
+        lines.append(text(f"file.question.correct_{kind}"))
+    elif ways:
+        is_doubtful = any(problem.is_doubtful for problem in problems)
+        form = f"read_with{'_one_of' if len(ways) > 1 else ''}{'_if_right' if is_doubtful else ''}"
+        lines.append(text(f"file.question.{form}"))
+        for way in ways:
+            lines.append(_call(source, kind, way.options, way.settled))
+            alone = [one for one in way.settled if not any(map(one.is_same, joint))]
             lines += [f"    {problem.sentence()}" for problem in alone]
-        return lines
+        if is_command() and not can_set("save_mapping"):
+            # Without headings a mapping is found by its name alone.
+            is_named = not columns or ways[0].options.get("headings") == 0
+            name = mapping_name(source, kind) if is_named else None
+            lines.append(text("file.question.again", name=name))
+    error = QuestionError("\n".join(lines), source=source)
+    error.kind, error.problems, error.columns = kind, tuple(problems), tuple(columns)
+    error.options = dict(settled)
+    return error
 
-    def _chosen(self) -> list[str]:
-        """Return the command without what is doubtful, and the choices that a person adds to it."""
-        text, typed = words(), as_command if is_command() else as_arguments
-        if len(self.ways) == 1:
-            (way,) = self.ways
-            return [text("file.question.read_with_if_right"), self._call(way.options, way.settled)]
-        choices = [
-            f"  ({number}) {typed(choice)}"
-            for number, problem in enumerate(self.problems, 1)
-            if problem.choices and not problem.is_settled
-            for choice in problem.choices
-            if not self.ways or any(choice in way.picked for way in self.ways)
-        ]
-        call = self._call(self._settled(), self.problems)
-        return [text("file.question.choose"), *choices, text("file.question.added_to"), call]
 
-    def _settled(self) -> Options:
-        options = self.options
-        for problem in self.problems:
-            if problem.is_settled:
-                options = plus(options, problem.choices[0])
-        return options
-
-    def _call(self, options: Options, problems: Sequence[Problem]) -> str:
-        """Return a command, or a call in Python, with a sign for what only the person knows."""
-        unknown = {one.option: _UNKNOWN[one.option][0] for one in problems if not one.choices}
-        return f"  {call_of(self.source, self.kind, {**options, **unknown})}"
+def _call(source: str, kind: str, options: Options, problems: Sequence[Problem]) -> str:
+    """Return a command, or a call in Python, with a sign for what only the person knows."""
+    unknown = {one.option: _UNKNOWN[one.option][0] for one in problems if not one.choices and one.option}
+    return f"  {call_of(source, kind, {**options, **unknown})}"
 
 
 def call_of(source: str, kind: str, options: Mapping[str, Any]) -> str:
@@ -231,16 +197,12 @@ def answered(read: Callable[[Options], pd.DataFrame], options: Options) -> pd.Da
         return read(options)
     except QuestionError as first:
         ways, stuck = _ways(read, options, first.problems)
-        # A ledger that contradicts itself is read only where nothing else reads it.
-        ways = [way for way in ways if not any(one.code == "check_failed" for one in way.settled)] or ways
         every: list[Problem] = []
         for problem in (*first.problems, *(problem for way in ways for problem in way.settled), *stuck):
             is_met = any(way.settles(problem) for way in ways) or not ways
-            if is_met and not any(problem.is_same(other) for other in every):
+            if is_met and not any(map(problem.is_same, every)):
                 every.append(problem)
-        is_doubtful = any(problem.is_doubtful for problem in every)
-        joint = [one for one in every if is_doubtful or all(way.settles(one) for way in ways)]
-        complete = _Question(first.source, first.kind, options, joint, first.columns, ways).error(every)
+        complete = question(first.source, first.kind, options, every, first.columns, ways)
     raise complete
 
 
@@ -249,28 +211,39 @@ def _ways(
 ) -> tuple[Sequence[_Way], Sequence[Problem]]:
     """Return the ways that read a file, the likeliest first; without any, what the likeliest is stuck on."""
     reading: list[_Way] = []
+    frames: list[pd.DataFrame] = []
     stuck: Sequence[Problem] = ()
     waiting = _steps(_Way(options), first)
     for _ in range(_MOST_TRIALS):
         if not waiting or len(reading) == _MOST_COMMANDS:
             break
-        waiting.sort(key=lambda way: way.turns)
-        way = waiting.pop(0)
+        way = min(waiting, key=lambda one: one.turns)
+        waiting.remove(way)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 frame = read(way.options)
-            reading.append(way._replace(kept=frozenset(frame.get("line", ()))))
+            # Of two ways that read the same, the likelier one counts.
+            if not any(map(frame.equals, frames)):
+                frames.append(frame)
+                reading.append(way._replace(lines=frozenset(frame.get("line", ()))))
         except QuestionError as more:
             steps = _steps(way, more.problems)
             waiting += steps
             stuck = stuck or (() if steps else (*way.settled, *more.problems))
         except InputError as error:
-            place = f"line {error.line}: " if error.line else ""
-            stuck = stuck or (*way.settled, Problem("wrong_cells", {"text": f"{place}{error.why}"}))
+            stuck = stuck or (*way.settled, wrong_cells(error))
+    # A ledger that contradicts itself is read only where nothing else reads it.
+    sound = [way for way in reading if not any(one.code == "check_failed" for one in way.settled)] or reading
     # No command drops an entry that another one keeps.
-    harmless = [way for way in reading if not any(map(way.drops_what_is_read, reading))]
+    harmless = [way for way in sound if not any(map(way.drops_what_is_read, sound))]
     return harmless, () if reading else stuck
+
+
+def wrong_cells(error: InputError) -> Problem:
+    """Return an error as a problem: its cells are to be corrected."""
+    place = f"line {error.line}: " if error.line else ""
+    return Problem("wrong_cells", {"text": f"{place}{error.why}"})
 
 
 def _steps(way: _Way, problems: Sequence[Problem]) -> list[_Way]:
@@ -284,7 +257,7 @@ def _steps(way: _Way, problems: Sequence[Problem]) -> list[_Way]:
         if not problem.has_way_out:
             return []
         if len(problem.choices) > 1:
-            return [way.plus(problem, one, turns=place > 0) for place, one in enumerate(problem.choices)]
+            return [way.plus(problem, choice) for choice in problem.choices]
         for_trial = {problem.option: _UNKNOWN[problem.option][1]} if problem.option else {}
         way = way.plus(problem, problem.choices[0] if problem.choices else for_trial)
     return [way]

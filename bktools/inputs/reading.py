@@ -8,22 +8,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
 from bktools.caller import is_command, warn_caller
-from bktools.errors import FileNoteWarning, InputError, QuestionError
+from bktools.errors import FileNoteWarning, InputError
 from bktools.frames import schema
 from bktools.inputs import cells
-from bktools.inputs.columns import Column
-from bktools.inputs.fields import of_kind
+from bktools.inputs.fields import Column, of_kind
 from bktools.inputs.formats.format import Books
 from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import Note, note
 from bktools.inputs.options import Options
-from bktools.inputs.question import Problems, answered, question
+from bktools.inputs.question import Problems, answered, question, wrong_cells
 from bktools.inputs.table import Mask, Table
 
 
@@ -50,6 +50,10 @@ class Reading:
     doubts: list[Note] = field(default_factory=list)
     # The lines of postings whose amount has the other sign.
     turned: frozenset[int] = frozenset()
+    # The sums of debit and credit, where a format states them.
+    sums: Mapping[str, Decimal] = field(default_factory=dict)
+    # The columns with all rows, also those that are left out.
+    whole: Sequence[pa.ChunkedArray] = ()
     # The columns of a table that were looked at.
     _seen: dict[int, Column] = field(default_factory=dict)
     _seen_of: Table | None = None
@@ -72,7 +76,8 @@ class Reading:
     @property
     def asked(self) -> Mapping[str, str]:
         """The headings that options name, by field; "" leaves a field out."""
-        return self.options.get("columns") or {}
+        asked: Mapping[str, str] = self.options.get("columns", {})
+        return asked
 
     def is_asked(self, name: str) -> bool:
         """Whether an option names a field's column, or leaves the field out."""
@@ -163,11 +168,8 @@ class Reading:
         """Add an error that is raised meanwhile to the problems and go on."""
         try:
             yield
-        except QuestionError:
-            raise
         except InputError as error:
-            place = f"line {error.line}: " if error.line else ""
-            self.problems.ask("wrong_cells", text=f"{place}{error.why}")
+            self.problems.append(wrong_cells(error))
 
     def raise_problems(self) -> None:
         """Raise the question about all that is open; do nothing when nothing is."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +25,54 @@ _SHOWN_CHARACTERS, _WORDS_OF_A_PATTERN, _LONGEST_PATTERN = 50, 3, 60
 _FEW, _MANY_ROWS = 100, 5000
 
 
+class _Kinds(NamedTuple):
+    """Which rows are what; a row that is of none of the first five is an entry."""
+
+    noted: Mask
+    sums: Mask
+    reports: Mask
+    lacking: Mask
+    without_date: Mask
+    has_amount: Mask
+    has_day: Mask
+
+
+def _kinds(
+    reading: Reading, money: Mapping[str, Figures], texts: Sequence[int], accounts: Sequence[int]
+) -> _Kinds:
+    table, is_ledger, filled = reading.table, reading.kind == "ledger", filled_fields(reading.options)
+    keeps, none = keeps_reports(reading.options), np.zeros(len(table.lines), dtype=bool)
+    no_day = ~may_be_days(reading.column("date"), reading.options) if reading.has("date") else none
+    is_blank_day = reading.blank("date") & no_day if reading.has("date") else none
+    has_amount = np.logical_or.reduce([figures.has_amount for figures in money.values()])
+    # An entry whose amount is to be corrected.
+    has_amount |= np.logical_or.reduce([figures.is_broken for figures in money.values()]) & ~no_day
+    # A text in place of a day, such as NA, beside zeros: an account opens so.
+    is_opening = no_day & ~is_blank_day
+    for figures in money.values() if is_opening.any() else ():
+        is_opening &= ~cells.matches(figures.column, r"[^0.,\s-]")
+    has_amount &= ~is_opening
+    is_account_open = is_ledger and reading.has("account_code") and "account_code" not in filled
+    no_account = reading.blank("account_code") if is_account_open else none
+    ranks, of_names = _ranks(table, texts), _ranks(table, accounts)
+    # Where other rows have their account, a sum below them has its word.
+    ranks = np.where(no_day & (of_names > terms.MAYBE), np.maximum(ranks, of_names), ranks)
+    says_report = ranks > terms.NO_REPORT
+    is_noted = ~has_amount & (says_report | no_day | _has_balance_alone(reading))
+    # Nothing but amounts, as a sum below a table has them.
+    amounts = [reading.places[field] for field in money]
+    others = (column for place, column in enumerate(table.columns) if place not in amounts)
+    is_sum = ~cells.any_filled(table, others) & has_amount & (not keeps)
+    is_sum &= is_sum.sum() * 3 < len(is_sum)
+    lacks = (no_day | no_account | _lacks(table, texts, says_report)) & says_report
+    is_report = (lacks | ((ranks > terms.MAYBE) & (not is_ledger))) & (not keeps)
+    if "date" in filled:
+        is_blank_day = is_blank_day & cells.blank(filled_down(reading, "date"))
+    named = np.select([is_noted, is_sum, is_report, ~has_amount, is_blank_day], [0, 1, 2, 3, 4], 5)
+    noted, sums, reports, lacking, without_date = (named == number for number in range(5))
+    return _Kinds(noted, sums, reports, lacking, without_date, has_amount, ~no_day)
+
+
 def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     """Return the rows that are entries; all others are named in a note or a problem.
 
@@ -31,77 +80,38 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     asked about where a cell begins with a word for a balance, or with another word of reports and the row
     lacks a cell that others have.
     """
-    table, options, is_ledger = reading.table, reading.options, reading.kind == "ledger"
-    none = np.zeros(len(table.lines), dtype=bool)
-    has_amount = np.logical_or.reduce([none, *(figures.has_amount for figures in money.values())])
-    is_broken = np.logical_or.reduce([none, *(figures.is_broken for figures in money.values())])
-    no_day = ~may_be_days(reading.column("date"), options) if reading.has("date") else none
-    # An entry whose amount is to be corrected.
-    has_amount = has_amount | (is_broken & ~no_day)
-    has_amount &= ~_are_zeros_without_day(reading, money, no_day)
-    filled = filled_fields(options)
-    is_account_open = is_ledger and reading.has("account_code") and "account_code" not in filled
-    no_account = reading.blank("account_code") if is_account_open else none
-    texts, names = _texts(reading)
-    ranks = _ranks(table, texts)
-    # Where other rows have their account, a sum below them has its word.
-    of_names = _ranks(table, names)
-    ranks[no_day] = np.maximum(ranks, np.where(of_names > terms.MAYBE, of_names, ranks))[no_day]
-    says_report = ranks > terms.NO_REPORT
-    lacks = (no_day | no_account | _lacks(table, texts, says_report)) & says_report
-    is_noted = ~has_amount & (says_report | no_day | _has_balance_alone(reading))
-    keeps = keeps_reports(options)
-    is_sum = has_amount & _has_amounts_alone(reading, money)
-    is_sum &= (is_sum.sum() * 3 < len(is_sum)) & (not keeps)
-    is_report = ~is_noted & ~is_sum & (lacks | ((ranks > terms.MAYBE) & (not is_ledger)))
-    is_report &= not keeps
-    is_lacking = ~is_noted & ~is_report & ~has_amount
-    no_date = ~is_noted & ~is_report & ~is_sum & has_amount & no_day
-    if reading.has("date"):
-        no_date &= cells.blank(filled_down(reading, "date") if "date" in filled else reading.column("date"))
+    table, is_ledger = reading.table, reading.kind == "ledger"
+    texts, accounts = _texts(reading)
+    rows = _kinds(reading, money, texts, accounts)
+    is_filled, no_date = "date" in filled_fields(reading.options), rows.without_date
     # So many are the further rows of a voucher or a day, and no command drops them.
-    further = no_date & np.logical_or.accumulate(~no_day)
+    further = no_date & np.logical_or.accumulate(rows.has_day)
     are_further = further.sum() * (10 if is_ledger else 3) > len(no_date)
-    if are_further or "date" in filled:
+    if are_further or is_filled:
         # The first row of a voucher may have its day alone.
-        is_noted, is_lacking = is_noted | is_lacking, none
-    reading.note_rows("rows_without_amount", is_noted, rows=_shown(table, is_noted))
-    reading.ask_of_rows("sum_rows", is_sum, [table.skip(is_sum)])
-    if is_report.any():
-        report_texts = _report_texts(table, [*texts, *names], is_report)
-        left_out: Choice = _pattern(table, report_texts, is_report, is_noted) or table.skip(is_report)
-        shown = [text[:40] for text in report_texts]
-        reading.ask_of_rows("report_rows", is_report, [left_out, {"skip_rows": "none"}], values=shown)
-    _ask_of_lacking(reading, money, is_lacking)
-    choices: list[Choice] = [_further_rows(reading, no_date)]
-    if further.any() and "date" in filled:
+        rows = rows._replace(noted=rows.noted | rows.lacking, lacking=np.zeros_like(no_date))
+    reading.note_rows("rows_without_amount", rows.noted, rows=_shown(table, rows.noted))
+    reading.ask_of_rows("sum_rows", rows.sums, [table.skip(rows.sums)])
+    if rows.reports.any():
+        report_texts = _report_texts(table, [*texts, *accounts], rows.reports)
+        pattern = _pattern(table, report_texts, rows.reports, rows.noted)
+        choices: list[Choice] = [pattern or table.skip(rows.reports), {"skip_rows": "none"}]
+        reading.ask_of_rows("report_rows", rows.reports, choices, values=[text[:40] for text in report_texts])
+    _ask_of_lacking(reading, money, rows.lacking)
+    choices = [_further_rows(reading, no_date)]
+    if further.any() and is_filled:
         # No row of these vouchers has a date.
         choices = []
     elif not are_further:
         # A row with an amount may be an entry that waits for its day; most rows of a file are no such ones.
         choices = other_days(reading)
         choices += [table.skip(no_date)] if no_date.sum() * 2 <= len(no_date) else []
-    if not is_ledger and (no_date | ~has_amount).all():
+    if not is_ledger and (no_date | ~rows.has_amount).all():
         choices.append({"columns": {"date": ""}})
     is_doubtful = len(choices) == 1 and not are_further
     reading.ask_of_rows("rows_without_date", no_date, choices, is_doubtful=is_doubtful)
-    entries: Mask = ~(is_noted | is_sum | is_report | is_lacking | no_date)
+    entries: Mask = ~np.logical_or.reduce(rows[:5])
     return entries
-
-
-def _are_zeros_without_day(reading: Reading, money: Mapping[str, Figures], no_day: Mask) -> Mask:
-    """Return the rows with a text in place of a day, such as NA, beside zeros: an account opens so."""
-    rows = no_day & ~cells.blank(reading.column("date")) if no_day.any() else no_day
-    for figures in money.values() if rows.any() else ():
-        rows &= figures.are_zeros()
-    return rows
-
-
-def _has_amounts_alone(reading: Reading, money: Mapping[str, Figures]) -> Mask:
-    """Return the rows with nothing but amounts, as a sum below a table has them."""
-    own = [reading.places[field] for field in money]
-    others = [column for place, column in enumerate(reading.table.columns) if place not in own]
-    return ~cells.any_filled(reading.table, others)
 
 
 def _has_balance_alone(reading: Reading) -> Mask:

@@ -83,8 +83,6 @@ class Table:
     company: CompanyInFile | None = None
     # Whether the row of headings is known, rather than proposed.
     is_known: bool = True
-    # Rows that an option leaves out: their dates still tell the order of day and month.
-    left_out: Sequence[pa.ChunkedArray] = ()
     # The texts of the row above the headings.
     above: Sequence[str] = ()
     # The currency that stands above the table, as a code or a sign.

@@ -249,7 +249,7 @@ def _ends_at_a_word(text: str, beginning: str) -> bool:
 TOTALS = values("total")
 
 
-def is_total(name: str | None, code: str | None) -> bool:
+def is_total(name: str | None, code: str | None = None) -> bool:
     """Whether name and code are a sum's. A name such as Total with a number is a company's account."""
     says_total = normal(name or "") in TOTALS and not any(character.isdigit() for character in code or "")
     return says_total or normal(code or "") in TOTALS

@@ -10,11 +10,9 @@ under which all vouchers balance.
 from __future__ import annotations
 
 import re
-from bisect import bisect
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
@@ -55,42 +53,42 @@ def under_titles(reading: Reading) -> None:
         return
     days = reading.column("date")
     is_dated = may_be_days(days, reading.options) | cells.mask(cells.each(days, lacks_year, schema.FLAG))
-    amounts = _Amounts(reading, fields)
-    is_posting = is_dated & amounts.are_there
+    figures = [Figures.of(reading.column(name)) for name in fields]
+    has_amount: Mask = np.logical_or.reduce([own.has_amount for own in figures])
+    is_posting = is_dated & has_amount
     if is_posting.all() or not is_posting.any():
         return
+    columns = [own.values(own.own_mark)[0].to_pylist() for own in figures]
+    signs = [-1 if name == "credit" else 1 for name in fields]
+    report = _Report(reading, is_posting, has_amount, columns, signs)
     has_account = np.full(len(days), False)
     if reading.has("account_code"):
         has_account = ~reading.blank("account_code")
     are_accounts = not has_account[is_posting].any()
-    if not _take_titles(amounts, is_posting, are_accounts=are_accounts) and {*fields} >= {"debit", "credit"}:
-        _take_vouchers(amounts, is_dated, amounts.are_there & has_account)
+    if not _take_titles(report, are_accounts=are_accounts) and {*fields} >= {"debit", "credit"}:
+        _take_vouchers(report, is_dated, has_amount & has_account)
 
 
-class _Amounts:
-    """The amounts of a table by row, and what its totals say of them."""
+class _Report(NamedTuple):
+    """A table with rows that are no postings."""
 
-    def __init__(self, reading: Reading, fields: Sequence[str]) -> None:
-        self.reading = reading
-        self._figures = {name: Figures.of(reading.column(name)) for name in fields}
-        self.are_there: Mask = np.logical_or.reduce([own.has_amount for own in self._figures.values()])
+    reading: Reading
+    is_posting: Mask
+    has_amount: Mask
+    # The amounts of each column, and the sign of each column.
+    columns: Sequence[Sequence[Decimal | None]]
+    signs: Sequence[int]
 
-    @cached_property
-    def _columns(self) -> dict[str, list[Decimal | None]]:
-        return {name: own.values(own.own_mark)[0].to_pylist() for name, own in self._figures.items()}
-
-    def sums(self, *rows: int) -> dict[str, Decimal]:
-        """Return the sum of rows by field."""
-        return {
-            name: sum((column[row] or _ZERO for row in rows), _ZERO) for name, column in self._columns.items()
-        }
+    def sums(self, *rows: int) -> list[Decimal]:
+        """Return the sum of rows by column."""
+        return [sum((column[row] or _ZERO for row in rows), _ZERO) for column in self.columns]
 
     def net(self, *rows: int) -> Decimal:
         """Return the sum of rows, positive for debit."""
-        return sum((-own if name == "credit" else own for name, own in self.sums(*rows).items()), _ZERO)
+        return sum((sign * own for sign, own in zip(self.signs, self.sums(*rows), strict=True)), _ZERO)
 
     def hold(self, name: str, total: int, rows: Sequence[int]) -> None:
-        """Hold rows to the total below them: by field, or by the difference of both sides."""
+        """Hold rows to the total below them: by column, or by the difference of both sides."""
         self.reading.proofs.append(name)
         stated, summed = self.net(total), self.net(*rows)
         if stated != summed and self.sums(total) != self.sums(*rows):
@@ -121,86 +119,83 @@ def _is_total_of(title: str, text: str) -> bool:
 class _Titles(NamedTuple):
     """The titles of a table, and the totals of titles."""
 
-    # The rows that are no postings.
-    rows: Sequence[int]
-    # The titles that are open above the first of these rows, and below each of them.
-    paths: Sequence[_Path]
-    # The text of each total, its row, and the row of its title.
-    totals: Sequence[tuple[str, int, int]]
+    # Postings, and rows with an amount that are no totals: they are asked about. Each has its titles.
+    paths: dict[int, _Path]
+    # The text of each total, its row, and the postings of its title.
+    totals: Sequence[tuple[str, int, Sequence[int]]]
     # The totals of titles that are not open.
     of_others: Sequence[Note]
-    # Rows with an amount that are no totals: they are asked about.
-    unclear: Sequence[int]
-
-    def at(self, rows: Sequence[int]) -> list[_Path]:
-        """Return the titles of each row."""
-        return [self.paths[at] for at in np.searchsorted(self.rows, rows, side="right").tolist()]
 
 
-def _titles(amounts: _Amounts, is_posting: Mask, end: int | None) -> _Titles:
+def _titles(report: _Report, end: int | None) -> _Titles:
     """Return the titles of a table: texts that stand alone in the columns before `end`."""
-    table, rows = amounts.reading.table, np.flatnonzero(~is_posting).tolist()
-    columns = [column.take(rows).to_pylist() for column in table.columns[:end]]
+    table = report.reading.table
+    others = np.flatnonzero(~report.is_posting).tolist()
+    columns = [column.take(others).to_pylist() for column in table.columns[:end]]
     texts = [[*filter(None, map(str.strip, row))] for row in zip(*columns, strict=True)]
     are_marked = any(map(_behind_account, chain(table.above, *texts)))
-    names = [_title(own, are_marked=are_marked) for own in (table.above, *texts)]
-    all_totals = [own[0] for own in texts if own and terms.report_rank(own[0]) == terms.MAYBE]
-    with_total = {name for name in names if name and any(_is_total_of(name, text) for text in all_totals)}
-    # The open titles, each with its row.
-    opened = [(names[0], -1)] if names[0] else []
-    paths: list[_Path] = [tuple(name for name, _ in opened)]
-    totals, of_others, unclear = [], [], []
-    for row, own, name in zip(rows, texts, names[1:], strict=True):
-        text = own[0] if own else ""
+    above, *names = (_title(own, are_marked=are_marked) for own in (table.above, *texts))
+    firsts = [own[0] if own else "" for own in texts]
+    all_totals = [text for text in firsts if terms.report_rank(text) == terms.MAYBE]
+    all_names = {above, *names} - {""}
+    with_total = {name for name in all_names if any(_is_total_of(name, text) for text in all_totals)}
+    texts_of = dict(zip(others, zip(firsts, names, strict=True), strict=True))
+    # The open titles, each with its postings.
+    opened: list[tuple[str, list[int]]] = [(above, [])] if above else []
+    paths: dict[int, _Path] = {}
+    totals, of_others = [], []
+    for row in range(len(table.lines)):
+        text, name = texts_of.get(row, ("", ""))
         rank = terms.report_rank(text)
         closed = [at for at, (title, _) in enumerate(opened) if _is_total_of(title, text)]
-        if closed:
+        if report.is_posting[row] or (report.has_amount[row] and not (closed or rank)):
+            paths[row] = tuple(title for title, _ in opened)
+            for _, postings in opened if report.is_posting[row] else ():
+                postings.append(row)
+        elif closed:
             totals.append((text, row, opened[closed[-1]][1]))
             opened = opened[: closed[-1]]
         elif rank == terms.MAYBE and opened and opened[-1][0] not in with_total:
             facts = {"name": text, "line": int(table.lines[row]), "account": opened[-1][0]}
             of_others.append(note("total_of_another", **facts))
-        elif amounts.are_there[row]:
-            unclear += [] if rank else [row]
-        elif name and (name in with_total or not rank):
+        elif name and not report.has_amount[row] and (name in with_total or not rank):
             # Without a total, the account above ends where the next one begins.
-            opened = [*(one for one in opened if one[0] in with_total), (name, row)]
-        paths.append(tuple(title for title, _ in opened))
-    return _Titles(rows, paths, totals, of_others, unclear)
+            opened = [*(one for one in opened if one[0] in with_total), (name, [])]
+    return _Titles(paths, totals, of_others)
 
 
-def _take_titles(amounts: _Amounts, is_posting: Mask, *, are_accounts: bool) -> bool:
+def _take_titles(report: _Report, *, are_accounts: bool) -> bool:
     """Make columns of the titles above postings; return whether each posting has titles that are certain."""
-    reading, table = amounts.reading, amounts.reading.table
+    reading, table = report.reading, report.reading.table
     balances = [place for place in reading.free() if reading.seen(place).says_balance]
-    titles = _titles(amounts, is_posting, min(balances, default=None))
-    postings = np.flatnonzero(is_posting).tolist()
-    paths = titles.at(postings)
+    titles = _titles(report, min(balances, default=None))
+    postings = {row: path for row, path in titles.paths.items() if report.is_posting[row]}
     # Titles have totals or balances, or their postings balance as a whole.
-    is_certain = bool(titles.totals or balances) or not amounts.net(*postings)
-    if not all(paths) or not (is_certain if are_accounts else titles.totals):
+    is_certain = bool(titles.totals or balances) or not report.net(*postings)
+    if not all(postings.values()) or not (is_certain if are_accounts else titles.totals):
         return False
-    for text, row, first in titles.totals:
-        if amounts.are_there[row]:
-            amounts.hold(text, row, postings[bisect(postings, first) : bisect(postings, row)])
+    for text, row, own in titles.totals:
+        if report.has_amount[row]:
+            report.hold(text, row, own)
     reading.doubts += titles.of_others[:1]
     if are_accounts and not reading.has("debit", "credit"):
-        reading.turned = frozenset(table.lines[_turned(amounts, postings, paths)].tolist())
-    rows = sorted([*postings, *titles.unclear])
-    reading.table = table.rows(np.isin(np.arange(len(is_posting)), rows))
+        reading.turned = frozenset(table.lines[_turned(report, postings)].tolist())
+    reading.table = table.rows(np.isin(np.arange(len(table.lines)), [*titles.paths]))
+    paths = [*titles.paths.values()]
     if are_accounts:
         reading.leave("account_code", "account_name", "side")
-        codes = _codes({*titles.at(rows)})
+        codes = _codes({*paths})
         for at, (field, heading) in enumerate(_HEADINGS.items()):
-            texts = [codes[path][at] for path in titles.at(rows)]
+            texts = [codes[path][at] for path in paths]
             reading.add(field, pa.chunked_array([texts], schema.TEXT), heading)
-    names = pa.array([":".join(path[-1:]) for path in titles.at(rows)], schema.TEXT)
-    accounts = pa.table([reading.column("account_code"), names], ["code", "title"])
-    counts = accounts.group_by("title").aggregate([("code", "count_distinct")])["code_count_distinct"]
-    are_vouchers = not are_accounts and pc.max(counts).as_py() > 1
+    names = [":".join(path[-1:]) for path in paths]
+    accounts = defaultdict(set)
+    for name, code in zip(names, reading.column("account_code").to_pylist(), strict=True):
+        accounts[name].add(code)
+    are_vouchers = not are_accounts and max(map(len, accounts.values())) > 1
     if are_vouchers:
         # Titles above several accounts are vouchers.
-        reading.add("voucher_id", accounts["title"], "title")
+        reading.add("voucher_id", pa.chunked_array([names], schema.TEXT), "title")
     _take_number_and_party(reading, "journal_by_voucher" if are_vouchers else "ledger_by_account")
     return True
 
@@ -216,18 +211,18 @@ def _codes(paths: set[_Path]) -> dict[_Path, tuple[str, str]]:
     return codes
 
 
-def _take_vouchers(amounts: _Amounts, is_dated: Mask, is_posting: Mask) -> None:
+def _take_vouchers(report: _Report, is_dated: Mask, is_posting: Mask) -> None:
     """Fill the day of a voucher down to the sum of both sides below its rows."""
-    reading, table = amounts.reading, amounts.reading.table
+    reading, table = report.reading, report.reading.table
     first = np.maximum.accumulate(np.where(is_dated, np.arange(len(is_dated)), -1)).tolist()
     sums: dict[int, int] = {}
-    for row in np.flatnonzero(amounts.are_there & ~is_posting & ~is_dated).tolist():
+    for row in np.flatnonzero(report.has_amount & ~is_posting & ~is_dated).tolist():
         # The sum of all vouchers stands below that of the last one.
         sums.setdefault(first[row], row)
     if {*sums} != {*np.flatnonzero(is_dated).tolist()} or is_dated[is_posting].all():
         return
     for start, end in sums.items():
-        amounts.hold(f"line {table.lines[start]}", end, [row for row in range(start, end) if is_posting[row]])
+        report.hold(f"line {table.lines[start]}", end, [row for row in range(start, end) if is_posting[row]])
     start_of = pa.array(np.array(first)[is_posting])
     lines = pc.take(pc.cast(pa.array(table.lines), schema.TEXT), start_of)
     reading.table = table.rows(is_posting)
@@ -249,23 +244,23 @@ def _take_number_and_party(reading: Reading, form: str) -> None:
             reading.put("text", cells.trimmed(pc.binary_join_element_wise(*both)))
 
 
-def _turned(amounts: _Amounts, rows: Sequence[int], paths: Sequence[_Path]) -> list[int]:
+def _turned(report: _Report, postings: Mapping[int, _Path]) -> list[int]:
     """Return the rows whose sign turns where amounts have the sign of their account's nature.
 
     An account's nature follows by its name, else so that vouchers balance.
     """
-    reading = amounts.reading
+    reading = report.reading
     columns = map(reading.seen, range(len(reading.table.headings)))
     keys = [reading.column("date"), *(one.cells for one in columns if one.is_headed(*_OF_VOUCHER))]
-    texts = zip(*(column.take(rows).to_pylist() for column in keys), strict=True)
+    texts = zip(*(column.take([*postings]).to_pylist() for column in keys), strict=True)
     sums: dict[tuple[str, ...], dict[_Path, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
-    for row, path, voucher in zip(rows, paths, texts, strict=True):
-        sums[voucher][path] += amounts.net(row)
+    for (row, path), voucher in zip(postings.items(), texts, strict=True):
+        sums[voucher][path] += report.net(row)
     vouchers = [*sums.values()]
     if not any(sum(own.values()) for own in vouchers):
         return []
     signs: dict[_Path, int] = {}
-    for path in {*paths}:
+    for path in {*postings.values()}:
         # The innermost title that says a nature counts.
         title = next((one for one in path[::-1] if _DEBIT.search(one) or _CREDIT.search(one)), None)
         if title is not None:
@@ -278,7 +273,7 @@ def _turned(amounts: _Amounts, rows: Sequence[int], paths: Sequence[_Path]) -> l
             balance = sum(signs[path] * amount for path, amount in own.items() if path in signs)
             if len(unknown) == 1 and balance and abs(balance) == abs(own[unknown[0]]):
                 signs[unknown[0]] = -1 if balance == own[unknown[0]] else 1
-    is_open = any(path not in signs for path in paths)
+    is_open = any(path not in signs for path in postings.values())
     if is_open or any(sum(signs[path] * amount for path, amount in own.items()) for own in vouchers):
         reading.doubts.append(note("signs_by_nature"))
-    return [row for row, path in zip(rows, paths, strict=True) if signs.get(path) == -1]
+    return [row for row, path in postings.items() if signs.get(path) == -1]

@@ -295,6 +295,6 @@ def _body_to_send(journal: Journal, batch_id: str) -> bytes:
 
 
 def _line(journal: Journal, attempt: Attempt, outcome: BatchOutcome, entries: Sequence[str] = ()) -> SentLine:
-    said = (outcome.state, outcome.code, {**outcome.facts}, outcome.job_id, outcome.job)
+    answer = (outcome.state, outcome.code, {**outcome.facts}, outcome.job_id, outcome.job)
     about = (now().isoformat(), journal.id, attempt.token, attempt.batch_id, attempt.company_id)
-    return SentLine(*said, *about, entries)
+    return SentLine(*answer, *about, entries)

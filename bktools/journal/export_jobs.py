@@ -14,6 +14,7 @@ from bktools.errors import ArgumentError
 from bktools.frames.incoming import described
 from bktools.frames.schema import EXPORT_EVENTS, EXPORT_JOBS, EXPORTED_ENTRIES, TEXT
 from bktools.journal.database import Row
+from bktools.journal.entry_data import COLUMNS
 from bktools.journal.journal import MAYBE_BOOKED, NOT_BOOKED, Journal
 from bktools.journal.records import loaded, named
 from bktools.journal.resolving import resolve
@@ -27,7 +28,49 @@ from bktools.wording import Sentence
 RESOLVED = {"accepted": "ACCEPTED", "released": "RELEASED"}
 
 SENT = pa.schema([*EXPORTED_ENTRIES, pa.field("sender", TEXT), pa.field("plan_id", TEXT)])
-SCHEMAS = {"batches": EXPORT_JOBS, "entries": EXPORTED_ENTRIES, "events": EXPORT_EVENTS, "sent": SENT}
+
+# Of one company, and one batch, or of all.
+_WANTED = "(CAST($1 AS TEXT) IS NULL OR {0}company_id = $1) AND (CAST($2 AS TEXT) IS NULL OR batch_id = $2)"
+_BATCHES = f"""
+    SELECT *, json_extract(job, '$.status') AS job_status
+    FROM batches WHERE {_WANTED.format("")} ORDER BY planned_at, batch_id
+"""
+# With the sender of each batch's newest request, by its event.
+_ENTRIES = f"""
+    SELECT entry_id, batch_id, batches.company_id, batches.state, job_id, sent_at, plan_id,
+        senders.login, senders.machine, senders.process,
+        coalesce(split_line, 0) AS split_line, {", ".join(f"data.{name}" for name in COLUMNS)}
+    FROM batches JOIN batch_entries USING (batch_id)
+    LEFT JOIN (
+        SELECT batch_id, login, machine, process FROM events WHERE event_id IN (
+            SELECT max(event_id) FROM events WHERE code = 'sending' GROUP BY batch_id)
+    ) AS senders USING (batch_id)
+    LEFT JOIN entry_data AS data USING (batch_id, entry_id)
+    WHERE {_WANTED.format("batches.")}
+    ORDER BY planned_at, batch_id, entry_id, split_line
+"""
+_EVENTS = f"""
+    SELECT at, batch_id, company_id, state AS after, code, facts, person, login, machine, process,
+        lag(state) OVER (PARTITION BY batch_id ORDER BY event_id) AS before
+    FROM events WHERE state IS NOT NULL AND batch_id IS NOT NULL AND {_WANTED.format("")} ORDER BY event_id
+"""
+
+
+def _with_message(row: Row) -> Row:
+    return {**row, "message": sentence_of(row["code"], loaded(row["facts"])) or None}
+
+
+def _with_sender(row: Row) -> Row:
+    return {**row, "sender": named(row["login"], row["machine"], row["process"]) or None}
+
+
+# The query of each kind of rows, what turns one into a row of its table, and the columns of that.
+KINDS: dict[str, tuple[str, Callable[[Row], Row], pa.Schema]] = {
+    "batches": (_BATCHES, _with_message, EXPORT_JOBS),
+    "entries": (_ENTRIES, lambda row: row, EXPORTED_ENTRIES),
+    "sent": (_ENTRIES, _with_sender, SENT),
+    "events": (_EVENTS, with_words, EXPORT_EVENTS),
+}
 
 
 def load_export_jobs(
@@ -101,25 +144,12 @@ def load_export_jobs(
 def history_of(
     journal: Journal, kind: str, company_id: str | None = None, batch: str | None = None
 ) -> pa.Table:
-    """Return the batches, entries or events of a journal, of one company or batch, with columns of SCHEMAS.
+    """Return rows of one of KINDS of a journal, of one company or batch or of all.
 
     The kind "sent" has entries with the process that sent each and its plan.
     """
-    pieces = journal.history("entries" if kind == "sent" else kind, company_id, batch)
-    return table_of(([*map(_WORDS[kind], rows)] for rows in pieces), SCHEMAS[kind])
-
-
-def _with_sender(row: Row) -> Row:
-    return {**row, "sender": named(row["login"], row["machine"], row["process"]) or None}
-
-
-# Functions that turn a row of each kind into a row of its table.
-_WORDS: dict[str, Callable[[Row], Row]] = {
-    "batches": lambda row: {**row, "message": sentence_of(row["code"], loaded(row["facts"])) or None},
-    "entries": lambda row: row,
-    "events": with_words,
-    "sent": _with_sender,
-}
+    sql, worded, schema = KINDS[kind]
+    return table_of(([*map(worded, rows)] for rows in journal.pieces(sql, company_id, batch)), schema)
 
 
 def open_questions(

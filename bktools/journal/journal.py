@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from bktools import disk
@@ -43,35 +43,6 @@ MAYBE_BOOKED, NOT_IN_LEDGER = "maybe_booked", "not_in_ledger"
 LOST = "lost"
 
 _WANTED = "(CAST($1 AS TEXT) IS NULL OR company_id = $1) AND (CAST($2 AS TEXT) IS NULL OR batch_id = $2)"
-_BATCHES_WANTED = (
-    "(CAST($1 AS TEXT) IS NULL OR batches.company_id = $1) AND (CAST($2 AS TEXT) IS NULL OR batch_id = $2)"
-)
-# The sender of each batch's newest request, by its event.
-_SENDERS = """
-    SELECT batch_id, login, machine, process FROM events WHERE event_id IN (
-        SELECT max(event_id) FROM events WHERE code = 'sending' GROUP BY batch_id)
-"""
-_HISTORY = {
-    "batches": f"""
-        SELECT *, json_extract(job, '$.status') AS job_status
-        FROM batches WHERE {_WANTED} ORDER BY planned_at, batch_id
-    """,
-    "entries": f"""
-        SELECT entry_id, batch_id, batches.company_id, batches.state, job_id, sent_at, plan_id,
-            senders.login, senders.machine, senders.process,
-            coalesce(split_line, 0) AS split_line, {", ".join(f"data.{name}" for name in entry_data.COLUMNS)}
-        FROM batches JOIN batch_entries USING (batch_id)
-        LEFT JOIN ({_SENDERS}) AS senders USING (batch_id)
-        LEFT JOIN entry_data AS data USING (batch_id, entry_id)
-        WHERE {_BATCHES_WANTED}
-        ORDER BY planned_at, batch_id, entry_id, split_line
-    """,
-    "events": f"""
-        SELECT at, batch_id, company_id, state AS after, code, facts, person, login, machine, process,
-            lag(state) OVER (PARTITION BY batch_id ORDER BY event_id) AS before
-        FROM events WHERE state IS NOT NULL AND batch_id IS NOT NULL AND {_WANTED} ORDER BY event_id
-    """,
-}
 # An outcome that contradicts what its batch was settled with before, until a person ticks it off.
 LATE_ANSWER, TICKED_OFF = "late_answer", "ticked_off"
 _LATE_ANSWERS = f"""
@@ -189,12 +160,6 @@ class Journal(Records):
         """Return another batch than this one that a job answered for, None where there is none."""
         sql = "SELECT batch_id, company_id, state FROM batches WHERE job_id = $1 AND batch_id <> $2"
         return self.row(sql, job_id, batch_id)
-
-    def history(
-        self, table: str, company_id: str | None = None, batch_id: str | None = None
-    ) -> Iterator[list[Row]]:
-        """Yield batches, entries or events, in lists of rows."""
-        return self.pieces(_HISTORY[table], company_id, batch_id)
 
     def dated_entries(self, batch_id: str) -> list[entry_data.Dated]:
         """Return ID and date of the entries of a batch."""

@@ -13,7 +13,7 @@ import pandas as pd
 from bktools import views
 from bktools.consoles import INDENT
 from bktools.frames.findings import as_html, as_lines
-from bktools.frames.incoming import arrow_of
+from bktools.frames.incoming import in_memory
 from bktools.frames.results import Result
 from bktools.frames.schema import IN_DOUBT
 from bktools.frames.sums import NOTHING, money_of
@@ -192,7 +192,7 @@ class LedgerMatch(Result):
             "missing": entries[status == "missing"],
             "others": entries[~status.isin([*ARRIVED_CODES, "missing"])],
         }
-        sums = {name: money_of(arrow_of(own[["amount", "currency"]])) for name, own in frames.items()}
+        sums = {name: money_of(in_memory(own[["amount", "currency"]])) for name, own in frames.items()}
         lines = []
         for currency in sorted(sums["exported"]):
             amounts = {name: own.get(currency, NOTHING).amount or 0 for name, own in sums.items()}

@@ -139,7 +139,7 @@ def write_folder(close: Close, folder: Path, profile: str = "excel") -> Path:
                 put(name, _csv(table, profile), rows=len(table), columns=table.column_names)
             inputs, copies = _inputs(close)
             pictures = pictures_of(close)
-            documents = {WORKBOOK: workbook_of(close, pictures), REPORT: report_of(close, pictures)}
+            documents = {WORKBOOK: workbook_of(close), REPORT: report_of(close, pictures)}
             documents[README] = _readme(close, inputs).encode()
             for name, content in (copies | pictures | documents).items():
                 put(name, content)

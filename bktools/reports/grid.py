@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +12,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 from bktools.currencies import MINOR_UNITS, USUAL
 from bktools.frames.excel import is_exact, write_cell
-from bktools.reports.pictures import DPI
 from bktools.wording import Words
 from bktools.wording.numbers import MINUS, NUMBER_STYLES
 
@@ -30,9 +28,7 @@ HEAD = {
     "border_color": "#FFFFFF",
 }
 TITLE = {"bold": True, "font_size": 16, "font_color": NAVY}
-HEADING = {"bold": True, "font_size": 11, "font_color": NAVY}
 NOTE = {"font_color": "#555555"}
-TOTAL = {"bold": True, "top": 1}
 WRAPPED = {"text_wrap": True}
 RIGHT = {"align": "right"}
 DASH = "\N{EN DASH}"
@@ -132,10 +128,9 @@ class Grid:
         self.row += 1
         return self.row - 1
 
-    def skip(self, rows: int = 1) -> None:
-        """Leave rows empty."""
-        for _ in range(rows):
-            self.write([])
+    def skip(self) -> None:
+        """Leave a row empty."""
+        self.write([])
 
     def table(self, titles: Sequence[Value], rows: Iterable[Sequence[Value]]) -> range:
         """Write titles and rows; titles of numbers are at the right. Return the numbers of the rows."""
@@ -146,26 +141,6 @@ class Grid:
         for row in body:
             self.write(row)
         return range(first, self.row)
-
-    def picture(self, content: bytes, description: str) -> None:
-        """Insert a PNG picture, at most as wide as a page of A4, and leave the rows below it empty."""
-        # The size of a PNG stands in its first block.
-        pixels = [int.from_bytes(content[start : start + 4]) for start in (16, 20)]
-        width, height = (number * 72 / DPI for number in pixels)
-        scale = min(1, PAGE_HEIGHT / width)
-        options = {
-            "image_data": io.BytesIO(content),
-            "x_scale": scale,
-            "y_scale": scale,
-            "object_position": 3,
-        }
-        self.sheet.insert_image(self.row, 0, "picture.png", options | {"description": description})
-        self.skip(math.ceil(height * scale / LINE))
-
-    def new_page(self) -> None:
-        """Begin a page of the print with the next row."""
-        self.skip()
-        self.sheet.set_h_pagebreaks([self.row])
 
     def fold(self, rows: Iterable[int]) -> None:
         """Put rows beneath the row above them, for a person to fold.

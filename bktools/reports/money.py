@@ -17,7 +17,7 @@ from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan
 from bktools.findings.check import BEFORE, EXPORTED, HELD, IN_BOOKS, IN_DOUBT, READY
 from bktools.frames.arrow import to_arrow
-from bktools.frames.incoming import arrow_of
+from bktools.frames.incoming import in_memory
 from bktools.frames.names import month_and_company
 from bktools.frames.sums import shares_of, total, with_one_reason
 from bktools.ledger import LedgerMatch
@@ -223,14 +223,14 @@ def _with_states(entries: ExportPlan | LedgerMatch | pd.DataFrame | pa.Table, te
     section = "entry"
     if isinstance(entries, LedgerMatch):
         section = "status"
-        rows = pl.DataFrame(arrow_of(entries.entries, "the entries"))
+        rows = pl.DataFrame(in_memory(entries.entries, "the entries"))
         rows = rows.with_columns(state=c.status.replace_strict(OF_STATUSES, default=MISSING), reason="status")
     elif isinstance(entries, ExportPlan):
         # A plan does not know which month's close exported an entry before.
         rows = entries_of_plan(entries, {}).with_columns(state=c.fate.replace(BEFORE, EXPORTED))
     else:
         is_frame = isinstance(entries, pd.DataFrame | pa.Table)
-        rows = pl.DataFrame(arrow_of(entries, "the entries")) if is_frame else pl.DataFrame()
+        rows = pl.DataFrame(in_memory(entries, "the entries")) if is_frame else pl.DataFrame()
         if not {"fate", "reason"} <= {*rows.columns}:
             raise ArgumentError("entries", Sentence("rule.plan_or_match"))
         rows = rows.with_columns(state="fate")
@@ -258,7 +258,7 @@ def _charts(
     by_month: bool,
 ) -> dict[str, Chart]:
     """Return a chart of each currency, that of `first` first, from sums with the columns `bar` and `part`."""
-    sums = sums.assign(amount=arrow_of(sums[["amount", "currency"]], "the sums")["amount"].to_pylist())
+    sums = sums.assign(amount=in_memory(sums[["amount", "currency"]], "the sums")["amount"].to_pylist())
     charts: dict[str, Chart] = {}
     for code in _own_first(sums["currency"], first):
         rows, money, is_large = (
@@ -297,7 +297,7 @@ def _whole(amounts: Sequence[Decimal], money: Callable[[Decimal], str], texts: W
 
 def _of_differences(frame: pd.DataFrame, first: str | None) -> dict[str, Chart]:
     """Return a chart of the differences of each currency, that of `first` before the others."""
-    exact = arrow_of(frame[["difference", "currency"]], "the differences")["difference"].to_pylist()
+    exact = in_memory(frame[["difference", "currency"]], "the differences")["difference"].to_pylist()
     frame = frame.assign(difference=exact)
     charts: dict[str, Chart] = {}
     for code in _own_first(frame["currency"], first):

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from bktools.sandbox.answers import Refusal, ScopeRefusal, json_answer, text_answer
 from bktools.sandbox.auth import ORGANISATION_SCOPE, Caller
-from bktools.sandbox.jobs import ExportJob, job_at
+from bktools.sandbox.jobs import ExportJob, as_answered
 from bktools.sandbox.nouns import EMPLOYEES, NOUNS, Listed
 from bktools.sandbox.paging import Condition, Cursors, all_of, among, check_page, condition_of, order_of
 from bktools.sandbox.requests import AccountCreate, ExportJobCreate, Paging, read_body, read_query
@@ -147,20 +147,18 @@ async def create_export_job(request: Request, state: State, caller: Caller) -> R
             id=new_id(),
             company_id=company.id,
             created_at=0.0,
-            expires_in=0,
+            seconds=state.job_seconds,
             is_interactive=sent.is_interactive is not False,
             number_of_items=len(sent.accounting_entry_ids),
             vendor_based_bookkeeping=bool(sent.options and sent.options.vendor_based_bookkeeping),
             created_by=sent.employee_id,
-            seconds=state.job_seconds,
-            outcome="",
         ),
         sent.accounting_entry_ids,
     )
     if job is None:
         busy = f"an export job is already in progress for company {company.id}"
         raise Refusal(409, "EXPORT_ALREADY_IN_PROGRESS", busy)
-    return json_answer({"data": job_at(job, job.created_at)}, 201)
+    return json_answer({"data": as_answered(job)}, 201)
 
 
 async def get_balance(request: Request, state: State, caller: Caller) -> Response:  # noqa: ARG001 - every handler takes the three

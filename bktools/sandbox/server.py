@@ -20,7 +20,7 @@ from bktools.errors import StorageError
 from bktools.sandbox.app import OnRequest, build_app
 from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller
 from bktools.sandbox.faults import Fault, Faults
-from bktools.sandbox.jobs import job_at
+from bktools.sandbox.jobs import as_answered
 from bktools.sandbox.store import State, Store, new_id
 from bktools.sandbox.world import World
 from bktools.wording import Sentence
@@ -257,9 +257,9 @@ class Server:
         return str(category["id"])
 
     def export_jobs(self) -> list[dict[str, Any]]:
-        """Return every export job with its current status and the interface's fields, the oldest first."""
+        """Return every export job as it was answered, the oldest first."""
         with self._store() as store:
-            return [job_at(job, time.time()) for job in store.export_jobs()]
+            return [as_answered(job) for job in store.export_jobs()]
 
     def _store(self) -> closing[Store]:
         return closing(Store(self.file, self._world))

@@ -8,7 +8,6 @@ under a write lock.
 from __future__ import annotations
 
 import json
-import math
 import secrets
 import sqlite3
 import time
@@ -22,8 +21,8 @@ from typing import Any, TypeVar
 from bktools import disk
 from bktools.errors import StorageError
 from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller
-from bktools.sandbox.faults import Faults, check_choice, check_whole
-from bktools.sandbox.jobs import OUTCOMES, ExportJob
+from bktools.sandbox.faults import Faults, check_choice
+from bktools.sandbox.jobs import ExportJob
 from bktools.sandbox.nouns import NOUNS
 from bktools.sandbox.paging import Condition, Key, Order, all_of, backwards, beyond
 from bktools.sandbox.world import Account, Company, World, row_json
@@ -36,18 +35,17 @@ CREATE TABLE tokens (token TEXT PRIMARY KEY, caller TEXT NOT NULL);
 CREATE TABLE companies (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, country TEXT NOT NULL, currency TEXT NOT NULL,
     has_integration FLAG NOT NULL, has_contra_accounts FLAG NOT NULL,
-    current TEXT NOT NULL, available TEXT NOT NULL,
-    job_outcome TEXT NOT NULL DEFAULT 'completed', job_expires_in INTEGER);
+    current TEXT NOT NULL, available TEXT NOT NULL);
 CREATE TABLE accounts (
     id TEXT PRIMARY KEY, company_id TEXT NOT NULL, external_id TEXT NOT NULL, name TEXT NOT NULL,
     archived FLAG NOT NULL, code TEXT, metadata TEXT, tax_code_external_id TEXT,
     UNIQUE (company_id, external_id));
 CREATE TABLE export_jobs (
-    id TEXT PRIMARY KEY, company_id TEXT NOT NULL, created_at REAL NOT NULL, expires_in INTEGER NOT NULL,
+    id TEXT PRIMARY KEY, company_id TEXT NOT NULL, created_at REAL NOT NULL, seconds REAL NOT NULL,
     is_interactive FLAG NOT NULL, number_of_items INTEGER NOT NULL, vendor_based_bookkeeping FLAG NOT NULL,
-    created_by TEXT, seconds REAL NOT NULL, outcome TEXT NOT NULL, ends_at REAL NOT NULL);
+    created_by TEXT);
 CREATE TABLE accepted_entries (job_id TEXT NOT NULL, entry_id TEXT NOT NULL);
-CREATE INDEX export_jobs_company ON export_jobs (company_id, ends_at)"""
+CREATE INDEX export_jobs_company ON export_jobs (company_id, created_at)"""
 
 # The table of a noun.
 _NOUN = """
@@ -61,7 +59,7 @@ CREATE UNIQUE INDEX {table}_id ON {table} (id);
 CREATE INDEX {table}_company ON {table} (company_id)"""
 
 # Marks the file as one of these tables. A table that changes, or a new noun, needs another number.
-_MARK = 608954288
+_MARK = 608954289
 
 _ADD = "INSERT INTO {} (id, company_id, body) VALUES (?, ?, ?)"
 
@@ -231,10 +229,8 @@ class Store:
         *,
         has_integration: bool | None = None,
         has_contra_accounts: bool | None = None,
-        job_outcome: str | None = None,
-        job_expires_in: int | None = None,
     ) -> None:
-        """Change the outcome of a company's export jobs; options that are not given stay.
+        """Change how a company's export jobs are refused; options that are not given stay.
 
         Parameters
         ----------
@@ -242,23 +238,12 @@ class Store:
             The company.
         has_integration, has_contra_accounts : bool, optional
             False: jobs are refused as ACCOUNTING_INTEGRATION_NOT_FOUND, or as MISSING_CONTRA_ACCOUNTS.
-        job_outcome : str, optional
-            Of later jobs: "completed", "completed_with_errors", "failed", or "expired" (never started).
-        job_expires_in : int, optional
-            Seconds until a job that does not start expires. Default: what a job takes, in the next whole
-            second, so that a client that waits for the end of its jobs does not wait long.
         """
-        check_choice("job_outcome", job_outcome, (None, *OUTCOMES))
-        check_whole("job_expires_in", job_expires_in or 0)
-        options: dict[str, Any] = {
-            "has_integration": has_integration,
-            "has_contra_accounts": has_contra_accounts,
-        }
-        options |= {"job_outcome": job_outcome, "job_expires_in": job_expires_in}
-        changes = ", ".join(f"{name} = ifnull(?, {name})" for name in options)
-        sql = f"UPDATE companies SET {changes} WHERE id = ?"
+        changes = "has_integration = ifnull(?, has_integration), "
+        changes += "has_contra_accounts = ifnull(?, has_contra_accounts)"
         check_choice("company_id", company_id, (company.id for company in self.companies()))
-        self._execute(sql, (*options.values(), company_id))
+        values = (has_integration, has_contra_accounts, company_id)
+        self._execute(f"UPDATE companies SET {changes} WHERE id = ?", values)
 
     # Categories and employees
 
@@ -303,21 +288,14 @@ class Store:
     # Export jobs
 
     def create_export_job(self, job: ExportJob, entries: Sequence[str]) -> ExportJob | None:
-        """Store a job with entries and its company's outcome; return None while another job of it runs."""
+        """Store a job with its entries; return None while another job of its company runs."""
         with self._transaction("IMMEDIATE"):
-            busy = "SELECT 1 FROM export_jobs WHERE company_id = ? AND ends_at > ?"
+            busy = "SELECT 1 FROM export_jobs WHERE company_id = ? AND created_at + seconds > ?"
             # Read the clock under the lock: a job created meanwhile must not seem to lie in the future.
-            now = time.time()
-            if self._execute(busy, (job.company_id, now)).fetchone():
+            job = job._replace(created_at=time.time())
+            if self._execute(busy, (job.company_id, job.created_at)).fetchone():
                 return None
-            sql = "SELECT job_outcome, job_expires_in FROM companies WHERE id = ?"
-            outcome, expires_in = self._execute(sql, (job.company_id,)).fetchone()
-            if expires_in is None:
-                expires_in = math.floor(job.seconds) + 1
-            job = job._replace(created_at=now, outcome=outcome, expires_in=expires_in)
-            self._execute(
-                "INSERT INTO export_jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*job, job.ends_at)
-            )
+            self._execute("INSERT INTO export_jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?)", job)
             rows = ((job.id, entry) for entry in entries)
             self._connection.executemany("INSERT INTO accepted_entries VALUES (?, ?)", rows)
         return job

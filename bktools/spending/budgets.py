@@ -33,7 +33,7 @@ def keys_of_budget(budget: pa.Table) -> list[str]:
 
 
 def with_ids(rows: pa.Table, keys: Sequence[str], *, source: str = "", **frames: Any) -> pa.Table:
-    """Return a budget with the IDs of the categories and employees that it names, and names of accounts.
+    """Return a budget with the IDs of the categories and employees that it names.
 
     Other rows than those of a budget stay.
 
@@ -65,20 +65,7 @@ def with_ids(rows: pa.Table, keys: Sequence[str], *, source: str = "", **frames:
                 source=source,
             )
         rows = with_column(rows, str(identifier), pa.array(map(ids.get, names), TEXT))
-    return _with_account_names(rows, frames.get("accounts"))
-
-
-def _with_account_names(rows: pa.Table, accounts: Any) -> pa.Table:
-    """Return rows with the name beside each code that is of one account."""
-    code, name = KEYS["account"][0]
-    if accounts is None or code not in rows.column_names or name in rows.column_names:
-        return rows
-    table = in_memory(accounts, "accounts")
-    named = pl.DataFrame(pa.table({name: text_of(table, name) for name in ("code", "name")}))
-    single = named.group_by("code").agg(c.name.unique()).filter(c.name.list.len() == 1).explode("name")
-    codes = pl.Series(pl.from_arrow(text_of(rows, code)))
-    names = codes.replace_strict(single["code"], single["name"], default=None, return_dtype=pl.String)
-    return with_column(rows, name, names.cast(pl.String).to_arrow())
+    return rows
 
 
 def _categories(categories: Any, accounts: Any = None, **_: Any) -> pa.Table | None:

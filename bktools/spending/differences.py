@@ -19,9 +19,9 @@ from bktools.frames.arrow import to_arrow
 from bktools.frames.columns import amounts_of, days_of, text_of, with_column
 from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.schema import DIGITS, TEXT, Month, to_pandas
-from bktools.frames.sums import HOME, MEANINGLESS, NO_CURRENCY, threshold_of
+from bktools.frames.sums import MEANINGLESS, NO_CURRENCY, threshold_of
 from bktools.spending.budgets import comparable, with_ids
-from bktools.spending.rates import ExchangeRates, in_own_currency, month_end, rates_of
+from bktools.spending.rates import ExchangeRates, in_home, in_own_currency, month_end, rates_of
 from bktools.spending.sums import KEYS, NAMING, Grouped, columns_of, grouped_by, keys_of, of_period
 from bktools.wording import Sentence, Words, words
 
@@ -144,14 +144,14 @@ def compared(
         grouped_by(rows, by, source=source, language=language, **frames)
         for source, rows in zip(sources, (this, that), strict=True)
     ]
+    about = source_of(this)
+    about["questionable"] = {name: side.questionable for name, side in zip(given, sides, strict=True)}
     if into_own is not None:
         last = _last_day(this, that)
-        sides = [replace(side, rows=in_own_currency(side.rows, into_own, last)) for side in sides]
+        sides = [replace(side, rows=in_home(in_own_currency(side.rows, into_own, last))) for side in sides]
     # Sums name no entries.
     signs = [sign if "entries" not in rows.column_names else 0 for sign, rows in ((1, this), (-1, that))]
     changes = differences(sides, words(language), signs)
-    about = source_of(this)
-    about["questionable"] = {name: side.questionable for name, side in zip(given, sides, strict=True)}
     missing = sides[0].missing
     shown = changes.with_columns(c(name).fill_null(text) for name, text in missing.items())
     figures = ("currency", "this", "that", "difference", "percent", "drivers")
@@ -200,16 +200,13 @@ def _in_currency_of(
         return that
     if rates is not None:
         return with_column(that, "currency", pa.repeat(pa.scalar(rates.own, TEXT), len(that)))
-    counts = pc.value_counts(pc.drop_null(this["currency"])).to_pylist()
-    currencies = [row["values"] for row in sorted(counts, key=lambda row: (-row["counts"], row["values"]))]
+    currencies = sorted(pc.drop_null(pc.unique(this["currency"])).to_pylist())
     if len(currencies) != 1:
         facts = {
             "source": this_source,
-            "currencies": ", ".join(currencies),
-            "most": next(iter(currencies), ""),
+            "currencies": ", ".join(currencies) or words().name("part", "nothing"),
         }
-        code = "currency_of_budget" if currencies else "no_currency_of_budget"
-        raise InputError(Sentence(f"error.{code}", **facts), source=that_source)
+        raise InputError(Sentence("error.currency_of_budget", **facts), source=that_source)
     return with_column(that, "currency", pa.repeat(pa.scalar(currencies[0], TEXT), len(that)))
 
 
@@ -218,11 +215,6 @@ def _last_day(*sides: pa.Table) -> dt.date | None:
     days = [pc.max(days_of(rows)).as_py() for rows in sides]
     last = max(filter(None, days), default=None)
     return last and month_end(last)
-
-
-def _money_of(side: Grouped) -> tuple[str, str]:
-    """Return the columns of amount and currency that are compared: the company's own where it was given."""
-    return (HOME, "home_currency") if HOME in side.rows.column_names else ("amount", "currency")
 
 
 def _joined_by(sides: Sequence[Grouped]) -> list[str]:
@@ -235,7 +227,7 @@ def _joined_by(sides: Sequence[Grouped]) -> list[str]:
 
 def _sums(side: Grouped, joined: Sequence[str], on: Sequence[str]) -> pl.DataFrame:
     """Return the sums of a side, with the columns that tell the same group of the other side."""
-    sums = side.summed(*_money_of(side)).with_columns(c.currency.fill_null(NO_CURRENCY))
+    sums = side.summed().with_columns(c.currency.fill_null(NO_CURRENCY))
     return sums.with_columns(_same(side, name).alias(key) for name, key in zip(joined, on, strict=False))
 
 
@@ -265,10 +257,10 @@ def _drivers(
     if not parts:
         return changes.select(on).clear().with_columns(drivers=pl.lit(None, pl.String))
     # An entry and one of the same price on the other side cancel each other, the earliest of both first.
-    same = (*on, "supplier", "paid in", "paid")
+    same = (*on, "supplier", "amount")
     alone = (
         pl.concat(parts, how="vertical_relaxed")
-        .filter(c.paid.is_not_null())
+        .filter(c.amount.is_not_null())
         .sort("day", maintain_order=True)
         .with_columns(number=c.sign.cum_count().over(*same, "sign"))
         .filter(c.sign.n_unique().over(*same, "number") == 1)
@@ -292,11 +284,9 @@ def _drivers(
 
 def _entries(side: Grouped, joined: Sequence[str], on: Sequence[str], sign: int) -> pl.DataFrame:
     """Return the entries of a side with the columns that tell equal ones."""
-    rows, (amount, currency) = side.rows, _money_of(side)
     columns = {name: side.keys[name] for name in joined}
-    columns |= {"currency": text_of(rows, currency), "supplier": text_of(rows, "supplier")}
-    columns |= {"description": text_of(rows, "description"), "day": days_of(rows)}
-    columns |= {"paid in": text_of(rows, "currency"), "paid": amounts_of(rows), "amount": rows[amount]}
+    columns |= {name: text_of(side.rows, name) for name in ("currency", *NAMING)}
+    columns |= {"day": days_of(side.rows), "amount": amounts_of(side.rows)}
     return pl.DataFrame(pa.table([*columns.values()], [*columns])).select(
         *(_same(side, name).alias(key) for name, key in zip(joined, on, strict=False)),
         c.currency.fill_null(NO_CURRENCY),
@@ -304,8 +294,6 @@ def _entries(side: Grouped, joined: Sequence[str], on: Sequence[str], sign: int)
         # The supplier of a group is in each of its rows.
         pl.coalesce(None, *(name for name in NAMING if name not in side.keys)).cast(pl.String).alias("name"),
         "day",
-        "paid in",
-        "paid",
         "amount",
         sign=pl.lit(sign),
     )

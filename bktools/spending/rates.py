@@ -149,6 +149,12 @@ def with_home(rows: pa.Table, rates: ExchangeRates | None, undated: dt.date | No
     return with_column(with_column(rows, HOME, home.to_series().to_arrow()), "home_currency", currencies)
 
 
+def in_home(rows: pa.Table) -> pa.Table:
+    """Return rows `with_home`, with these amounts and their currency in place of those that were paid."""
+    rows = with_column(with_column(rows, "amount", rows[HOME]), "currency", rows["home_currency"])
+    return rows.drop_columns([HOME, "home_currency"])
+
+
 def month_end(day: dt.date) -> dt.date:
     """Return the last day of the month of a day."""
     return day.replace(day=calendar.monthrange(day.year, day.month)[1])

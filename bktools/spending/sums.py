@@ -18,7 +18,7 @@ from bktools.frames.arrow import to_arrow
 from bktools.frames.columns import dated, days_of, split_lines, text_of, wall_times
 from bktools.frames.incoming import described, in_memory, source_of
 from bktools.frames.names import month_and_company, with_names
-from bktools.frames.schema import TEXT, TEXTS, Month, to_pandas
+from bktools.frames.schema import TEXT, Month, to_pandas
 from bktools.frames.sums import HOME, NO_CURRENCY, summed, sums_of
 from bktools.spending.rates import in_own_currency, rates_of
 from bktools.wording import Sentence, words
@@ -33,6 +33,7 @@ KEYS: dict[str, tuple[tuple[str, ...], str | None]] = {
     "company": (("company_id",), None),
     "month": (("month",), None),
 }
+COLUMNS = {name for names, identifier in KEYS.values() for name in (*names, identifier)}
 # Keys that entries may get from something else than a column of their own.
 ADVISED = ("account", "month")
 MONEY = ("amount", "currency")
@@ -156,7 +157,7 @@ class Grouped:
 
     `copies` are rows that are there again, which are not counted. `keys` has the columns of all keys, with
     the identifiers; `missing` the text for a missing value of each column that is shown; `first` the columns
-    of the first key; `ranks` the place of each text in columns whose order is not that of text.
+    of the first key.
     """
 
     rows: pa.Table
@@ -164,23 +165,19 @@ class Grouped:
     keys: Mapping[str, pa.ChunkedArray]
     missing: Mapping[str, str]
     first: tuple[str, ...]
-    ranks: Mapping[str, Mapping[str | None, int]]
 
     @property
     def ids(self) -> list[str]:
         """The columns of identifiers."""
         return [name for name in self.keys if name not in self.missing]
 
-    def summed(self, amount: str = "amount", currency: str = "currency") -> pl.DataFrame:
-        """Return number and exact amount by keys and currency; a missing key or currency is null.
-
-        `amount` and `currency` are the columns that are added up.
-        """
+    def summed(self) -> pl.DataFrame:
+        """Return number and exact amount by keys and currency; a missing key or currency is null."""
         # A heading of the file may be a name that the sums have.
         keys = {f"key {place}": column for place, column in enumerate(self.keys.values())}
         there = [name for name in ("id", "split_line", HOME) if name in self.rows.column_names]
         rows = {name: self.rows[name] for name in there}
-        rows |= keys | {"amount": self.rows[amount], "currency": _text(self.rows[currency])}
+        rows |= keys | {"amount": self.rows["amount"], "currency": _text(self.rows["currency"])}
         sums = summed(pa.table(rows), *keys, "currency")
         return pl.DataFrame(sums.rename_columns([*self.keys, *sums.column_names[len(keys) :]]))
 
@@ -227,7 +224,6 @@ def grouped_by(
     rows = with_names(rows, **{name: frame for name, frame in frames.items() if frame is not None})
     shown: dict[str, pa.ChunkedArray] = {}
     missing: dict[str, str] = {}
-    ranks: dict[str, dict[str | None, int]] = {}
     first: tuple[str, ...] = ()
     for key in keys:
         names, _ = KEYS.get(key, ((key,), None))
@@ -238,9 +234,7 @@ def grouped_by(
         shown |= of_key
         missing |= {name: missing_text(key, language) if name == names[0] else "" for name in names}
         first = first or tuple(of_key)
-        if key not in KEYS:
-            ranks[key] = _ranks(rows.column(key))
-    return Grouped(rows, copies, shown, missing, first, ranks)
+    return Grouped(rows, copies, shown, missing, first)
 
 
 def _is_again(rows: pa.Table, *names: str) -> pa.Array:
@@ -325,15 +319,6 @@ def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(pc.equal(pc.utf8_trim_whitespace(text), ""), pa.scalar(None, TEXT), text)
 
 
-def _ranks(column: pa.ChunkedArray) -> dict[str | None, int]:
-    """Return the place of each text in a column of numbers or dates; of other columns nothing."""
-    if column.type in TEXTS or pa.types.is_dictionary(column.type) or pa.types.is_null(column.type):
-        return {}
-    unique = pc.unique(column)
-    values = pa.chunked_array([unique.take(pc.sort_indices(unique))])
-    return {text: place for place, text in enumerate(_text(values).to_pylist())}
-
-
 def _in_order(sums: pl.DataFrame, grouped: Grouped, *, is_largest_first: bool) -> pl.DataFrame:
     """Return sums with their shares, the largest currency first, then by keys or by size.
 
@@ -349,8 +334,8 @@ def _in_order(sums: pl.DataFrame, grouped: Grouped, *, is_largest_first: bool) -
     order = [-c.entries.sum().over("currency").cast(pl.Int64), c.currency.is_null(), c.currency]
     order += [size.is_null(), size] if is_largest_first else []
     for name in grouped.keys:
-        rank = c(name).replace_strict(
-            grouped.ranks.get(name) or {None: None}, default=None, return_dtype=pl.Int64
-        )
-        order += [c(name).is_null(), rank, c(name).str.to_lowercase(), c(name)]
+        # Of other columns, numbers are in order, too.
+        order += [c(name).is_null()]
+        order += [] if name in COLUMNS else [c(name).cast(pl.Float64, strict=False)]
+        order += [c(name).str.to_lowercase(), c(name)]
     return sums.with_columns(share=pl.when(is_of_sign).then(share)).sort(order)

@@ -12,7 +12,7 @@ from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.contract.accounts import LONGEST_TEXT
 from bktools.errors import InputError
-from bktools.frames.incoming import arrow_of
+from bktools.frames.incoming import in_memory
 from bktools.inputs.readers.accounts import read_accounts
 from bktools.journal.accounts import key_of, load_accounts, record_accounts
 from bktools.journal.writing import open_for_writing
@@ -99,7 +99,7 @@ def _imported(frame: pd.DataFrame, source: str, fallback: str | None) -> Iterato
             Sentence("submit.list_without_column", column=missing[0], columns=columns), source=source
         )
     seen: dict[tuple[str, str], int] = {}
-    for number, row in enumerate(arrow_of(frame).to_pylist(), 1):
+    for number, row in enumerate(in_memory(frame).to_pylist(), 1):
         where = f"of account {number} in {source}"
         company_id = row.get("company_id") or fallback
         if company_id is None:

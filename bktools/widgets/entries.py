@@ -16,7 +16,7 @@ from bktools.errors import ConfigurationError, InputError
 from bktools.export import ExportPlan
 from bktools.export.selection import selected_rows
 from bktools.frames.columns import amounts_of, days_of, text_of
-from bktools.frames.incoming import arrow_of
+from bktools.frames.incoming import in_memory
 from bktools.frames.names import FIRST, in_reading_order, with_names
 from bktools.frames.schema import TEXT, to_pandas
 from bktools.frames.sums import Sum, by_currency, sums_of
@@ -93,7 +93,7 @@ class EntryPicker:
     def _sums(self) -> list[Sum]:
         selection = self.selection
         used = [name for name in ("id", "split_line", "amount", "currency") if name in selection.columns]
-        return sums_of(arrow_of(selection[used], "the entries"))
+        return sums_of(in_memory(selection[used], "the entries"))
 
     @property
     def code(self) -> str:
@@ -241,7 +241,7 @@ def _entries_of(plan: ExportPlan) -> pd.DataFrame:
 def _shown(entries: pd.DataFrame, names: dict[str, Any], plan: ExportPlan | None) -> dict[str, list[str]]:
     """Return the grid's columns as text: ISO dates, and amounts with the decimals of their currency."""
     used = [name for name in entries.columns if name in {*FIRST, *HIDDEN, "status", "reason", "message"}]
-    table = with_names(arrow_of(entries[used].reset_index(drop=True), "the entries"), **names)
+    table = with_names(in_memory(entries[used].reset_index(drop=True), "the entries"), **names)
     columns = {
         name: table.column(name).to_pylist() for name in table.column_names if name in {*FIRST, *HIDDEN}
     }
@@ -285,5 +285,5 @@ def _places(entries: pd.DataFrame, selection: Any) -> list[int]:
     """Return the positions of the selected rows."""
     if selection is None:
         return []
-    mask = selected_rows(selection, entries, arrow_of(entries[["id"]], "the entries"))
+    mask = selected_rows(selection, entries, in_memory(entries[["id"]], "the entries"))
     return [int(place) for place in mask.nonzero()[0]]

@@ -63,9 +63,9 @@ REFUSED = {
         err="^bktools: --month muss ein Monat wie 2026-10 sein, angegeben ist '2026-13'$",
     ),
     "a German choice": Promise(
-        "compare 2026-09 2026-10 --by town --language de",
+        "month-end --sandbox --fail-on town --language de",
         Exit.INPUT,
-        err="^bktools: --by muss eines von category, account, employee sein, angegeben ist 'town'$",
+        err="^bktools: --fail-on muss eines von held, error, warning sein, angegeben ist 'town'$",
     ),
     "a German error of a file": Promise(
         "spend missing.csv --by month --language de", Exit.INPUT, err="missing.csv: diese Datei gibt es nicht"
@@ -206,7 +206,7 @@ DONE = {
         "reconcile --sandbox --language de", Exit.DONE, r"Abgleich: \d+ Befunde \(\d+ Fehler, ", ""
     ),
     "a German check": Promise(
-        "check --sandbox --language de", Exit.DONE, "in Ordnung +Laufwerk +in .+ kann geschrieben werden", ""
+        "check --sandbox --language de", Exit.DONE, "in Ordnung +Firma +.+ kann gelesen werden", ""
     ),
     "a German journal": Promise(
         "journal --sandbox --language de", Exit.DONE, "^Journal +(.|\n)*Sendeprotokoll(.|\n)*ist vollständig"

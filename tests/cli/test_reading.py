@@ -145,7 +145,7 @@ def test_mappings_are_listed(run, ledger):
     assert "decimal=," in row["options"]
     assert row["file"] == str(folder() / "house.toml")
     shutil.copy(folder() / "house.toml", folder() / "twin.toml")
-    assert "'house' and 'twin' are for the same headings" in run("ledger october.csv").stderr
+    assert "mappings house, twin are for the same headings" in run("ledger october.csv").stderr
 
 
 @pytest.mark.parametrize("name", ["../house", "", "a/b", "x" * 64, "CON", "ends in a space "])

@@ -42,6 +42,7 @@ def october(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
         known = history[["id", "date", "amount", "currency", "supplier", "category_id"]]
         phone = known.head(len(SUMMER)).assign(supplier=PHONE, id=[str(uuid.uuid4()) for _ in SUMMER])
         known = pd.concat([known, phone]).rename(columns={"id": "entry_id"})
+        known["date"] = known["date"].dt.strftime("%Y-%m-%d")
         with open_for_writing(service.settings) as journal:
             record_exported_elsewhere(
                 journal,

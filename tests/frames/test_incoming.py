@@ -39,9 +39,10 @@ def path(tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_frames_of_every_kind_give_the_same_rows(kind, path):
-    """Any frame gives the same rows; a missing text is null."""
-    rows = in_memory(KINDS[kind](path), "codes").to_pylist()
-    assert rows == CODES.to_pylist()
+    """Any frame gives the same rows, of which some can be taken; a missing text is null."""
+    table = in_memory(KINDS[kind](path), "codes")
+    assert table.to_pylist() == CODES.to_pylist()
+    assert table.take([2, 0]).to_pylist() == CODES.take([2, 0]).to_pylist()
 
 
 @pytest.mark.parametrize("kind", KINDS)

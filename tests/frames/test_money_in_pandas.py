@@ -19,7 +19,7 @@ from bktools import spend
 from bktools.currencies import MINOR_UNITS
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.delimited import csv_of
-from bktools.frames.incoming import arrow_of
+from bktools.frames.incoming import in_memory
 from bktools.frames.money import decimals, floats, longest
 from bktools.service import Service
 
@@ -108,16 +108,16 @@ def test_what_comes_back_from_a_calculation(value: float, currency: str | None, 
 def test_other_floats_and_gaps():
     """A float32 has the digits of its own text, a gap is null, and a column that is no money stays."""
     assert decimals(_column([1234.56, None], pa.float32()), None).to_pylist() == [Decimal("1234.56"), None]
-    table = arrow_of(pd.DataFrame({"amount": [1.5, np.nan], "score": [0.25, 1.0]}))
+    table = in_memory(pd.DataFrame({"amount": [1.5, np.nan], "score": [0.25, 1.0]}))
     assert table.to_pydict() == {"amount": [Decimal("1.50"), None], "score": [0.25, 1.0]}
-    assert arrow_of(pl.DataFrame({"amount": [0.3]}).to_arrow())["amount"].to_pylist() == [Decimal("0.30")]
+    assert in_memory(pl.DataFrame({"amount": [0.3]}).to_arrow())["amount"].to_pylist() == [Decimal("0.30")]
 
 
 @pytest.mark.parametrize("value", [12345678901234567.0, float("inf"), 1e300])
 def test_floats_that_are_no_amount(value: float):
     """A float of more digits than it keeps is refused, with the way out."""
     with pytest.raises(InputError, match=r"amount .* has more digits than the 15 .*money=.decimal"):
-        arrow_of(pd.DataFrame({"amount": [value], "currency": ["EUR"]}))
+        in_memory(pd.DataFrame({"amount": [value], "currency": ["EUR"]}))
 
 
 def test_longer_amounts(tmp_path: Path):

@@ -11,7 +11,7 @@ import pytest
 import bktools
 from bktools.errors import InputError
 from bktools.frames.columns import amounts_of, are_days
-from bktools.frames.incoming import arrow_of
+from bktools.frames.incoming import in_memory
 from bktools.frames.schema import TEXT, to_pandas
 
 ID = "123e4567-e89b-42d3-a456-426614174000"
@@ -30,13 +30,12 @@ ID = "123e4567-e89b-42d3-a456-426614174000"
         (pd.DataFrame([[1, 2]], columns=["code", "code"]), "2 columns of the chart are named 'code'"),
         (pd.DataFrame([[1, 2]], columns=[1, "1"]), "2 columns of the chart are named '1'"),
         (pa.table([[1], [2]], names=["code", "code"]), "2 columns of the chart are named 'code'"),
-        (pd.Series([1]), "the chart must be a pandas DataFrame or an Arrow table, is a Series"),
     ],
 )
 def test_what_is_no_table_is_one_line(frame: object, said: str):
     """The frame, the column and the way out, whatever Arrow says of it."""
     with pytest.raises(InputError, match=said) as caught:
-        arrow_of(frame, "the chart")
+        in_memory(frame, "the chart")
     assert "\n" not in str(caught.value)
 
 
@@ -50,7 +49,7 @@ def test_the_way_out_fits_the_column():
 def test_days_are_told_from_times(unit: str):
     """Midnight and nothing are days, in any unit and before 1970; one second later is a time."""
     days = pd.to_datetime(["1969-12-31", None, "2026-10-31"]).as_unit(unit)
-    table = arrow_of(
+    table = in_memory(
         pd.DataFrame({"day": days, "time": days + pd.Timedelta(seconds=1), "none": [pd.NaT] * 3})
     )
     assert [are_days(table.column(name)) for name in ("day", "time", "none")] == [True, False, True]
@@ -67,7 +66,7 @@ def test_text_is_text_and_null_is_null(rows: int):
     frame = to_pandas(TEXTS[:rows])
     assert {str(kind) for kind in frame.dtypes} == {"str"}
     assert frame.isna().sum().to_list() == ([0, 1, 0, 2] if rows else [0] * 4)
-    again = arrow_of(frame)
+    again = in_memory(frame)
     assert set(again.schema.types) == {TEXT}
     assert again.to_pydict() == TEXTS[:rows].to_pydict()
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import bktools
 from bktools.frames.delimited import PROFILES
-from bktools.frames.incoming import arrow_of
+from bktools.frames.incoming import in_memory
 from bktools.frames.schema import to_pandas
 from bktools.inputs.readers.accounts import read_accounts
 
@@ -33,7 +33,7 @@ def written(request, tmp_path):
 
 
 def same(read: pd.DataFrame, frame: pd.DataFrame) -> None:
-    pd.testing.assert_frame_equal(read[list(frame.columns)], to_pandas(arrow_of(frame)), check_dtype=False)
+    pd.testing.assert_frame_equal(read[list(frame.columns)], to_pandas(in_memory(frame)), check_dtype=False)
 
 
 def test_charts_come_back(written):
@@ -62,16 +62,6 @@ def test_entries_come_back(written):
     frame.insert(2, "amount", [Decimal(f"{at}.50") for at in range(-3, len(NAMES) - 3)])
     frame = frame.assign(date=pd.Timestamp("2026-10-06"), currency="EUR")
     same(bktools.read_entries(written(frame)), frame)
-
-
-def test_what_was_undone_is_told(tmp_path):
-    """Notes name both."""
-    frame = pd.DataFrame({"code": ["0400", "0500"], "name": ["=1+1", "Bank"]})
-    chart = bktools.read_chart_of_accounts(bktools.to_csv(frame, tmp_path / "own.csv"))
-    assert chart.attrs["bktools"]["notes"][:2] == [
-        'cells such as ="0400" are read as the text in them',
-        "an apostrophe that leads a text for a spreadsheet is left out",
-    ]
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,13 @@ import pytest
 import bktools
 from bktools import caller
 from bktools.errors import QuestionError
-from bktools.inputs.options import OF_KIND, Options, checked, plus
+from bktools.inputs.options import OF_KIND, checked, plus
 
 READERS = ("read_chart_of_accounts", "read_entries", "read_general_ledger")
 WORLDS = Path(__file__).parent.parent / "worlds" / "inputs"
 PROMISES = tomllib.loads((WORLDS / "promises.toml").read_text(encoding="utf-8"))
 # Notes that most files have.
-USUAL = {"columns_as_text", "columns_not_read", "no_entry_ids", "unbalanced", "days_unbalanced"}
+USUAL = {"columns_as_text", "columns_not_read", "no_entry_ids", "unbalanced", "mostly_negative"}
 
 
 def read(world: dict[str, Any], options: dict[str, Any]) -> pd.DataFrame:
@@ -100,7 +100,7 @@ def test_an_answer_is_one_of_the_choices(world):
     """Each answer consists of choices of the question, and of values that only a person knows."""
     with pytest.raises(QuestionError) as caught:
         read(world, world.get("options", {}))
-    offered = Options()
+    offered = {}
     for problem in caught.value.problems:
         assert problem.choices or problem.option
         for choice in problem.choices:

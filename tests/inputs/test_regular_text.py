@@ -9,8 +9,7 @@ import random
 import pytest
 
 from bktools.errors import InputError
-from bktools.inputs.grids.delimited import _careful_rows
-from bktools.inputs.grids.regular_text import regular_body
+from bktools.inputs.grids.delimited import _careful_rows, regular_body
 
 # Pieces of which random text is made: cells, quotes, delimiters and line ends, in any order.
 PIECES = [

@@ -11,7 +11,6 @@ import pytest
 import bktools
 from bktools.errors import QuestionError
 from bktools.frames import schema
-from bktools.inputs.options import Options
 from bktools.inputs.question import Problems
 from bktools.inputs.values.amounts import Figures, decimal_mark
 
@@ -41,6 +40,12 @@ def entries(write, cells, heading="Amount", dates=None, **options):
         (["1.000", "7,50"], ["1000", "7.50"]),
         (["12.50 CR", "7.00 DR"], ["-12.50", "7.00"]),
         (["+12.50", "- 7.00"], ["12.50", "-7.00"]),
+        (["1.50", "-2,50"], ["1.50", "-2.50"]),
+        (
+            ["\u0661\u066b\u0665-", "\u061c-\u0661\u066c\u0660\u0660\u0660\u066b\u0662\u0665\u0665"],
+            ["-1.5", "-1000.255"],
+        ),
+        (["\uff0d1\uff12\uff0e50", "\u202a7.00\u202c"], ["-12.50", "7.00"]),
     ],
 )
 def test_amounts(write, cells, amounts):
@@ -52,7 +57,7 @@ def test_amounts(write, cells, amounts):
     ("cells", "codes"),
     [
         (["1.255", "7.000"], ["decimal"]),
-        (["1.50", "2,50"], ["decimal_marks"]),
+        (["1.50", "2,50", "1,255"], ["decimal_marks"]),
         (["1,00.00", "7.00"], ["broken_amount"]),
         (["", "7.00"], ["rows_lack_amount"]),
         (["9" * 30, "7.00"], ["broken_amount"]),
@@ -63,7 +68,7 @@ def test_amounts_that_are_asked_about(write, cells, codes):
     with pytest.raises(QuestionError) as caught:
         entries(write, cells)
     assert [problem.code for problem in caught.value.problems] == codes
-    is_broken = "broken_amount" in codes
+    is_broken = codes[0] in ("broken_amount", "decimal_marks")
     assert caught.value.problems[0].has_way_out != is_broken
     assert ("Read it with" in str(caught.value)) != is_broken
 
@@ -80,7 +85,7 @@ def test_debit_and_credit_share_one_mark():
         Figures.of(pa.chunked_array([pa.array(cells, schema.TEXT)])) for cells in (["1.255"], ["7,50"])
     )
     problems = Problems()
-    assert decimal_mark([debit, credit], Options(), "EUR", problems) == ","
+    assert decimal_mark([debit, credit], "EUR", problems) == ","
     assert not problems
     assert debit.values(",")[0].to_pylist() == [Decimal("1255.00")]
 
@@ -207,6 +212,8 @@ def test_signs_are_turned_where_it_is_asked(write):
     read = bktools.read_entries(write("Date,Amount\n2026-10-01,-5.00\n"), negate=True, currency="EUR")
     assert read["amount"].tolist() == [5.0]
     assert "negated" in {note["code"] for note in read.attrs["bktools"]["note_facts"]}
+    read = bktools.read_entries(write("Date,Amount\n2026-10-01,-5.00\n"), currency="EUR")
+    assert "if they are spending, turn them by negate=True" in read.attrs["bktools"]["notes"][0]
 
 
 def test_the_currency_of_the_settings_needs_no_environment(write, monkeypatch):

@@ -66,15 +66,6 @@ def test_the_sheet_with_all_fields_is_read(tmp_path):
         bktools.read_entries(path, sheet="Three")
 
 
-def test_a_sheet_may_lack_a_heading_of_another_one(tmp_path):
-    """The sheets of months are one table, also where one of them has a column more."""
-    first = [HEADINGS, ["2026-10-01", "a", 1, "EUR"]]
-    second = [[*HEADINGS, "Project"], ["2026-11-02", "b", 2, "EUR", "P7"]]
-    read = bktools.read_entries(book(tmp_path / "a.xlsx", {"October": first, "November": second}))
-    assert read["amount"].tolist() == [1.0, 2.0]
-    assert read["Project"].fillna("").tolist() == ["", "P7"]
-
-
 def test_cells_right_of_the_headings_are_another_table(tmp_path):
     """They are noted, and no shift."""
     rows = [HEADINGS, ["2026-10-01", "a", 1, "EUR", "", "Total", 5]]

@@ -14,7 +14,7 @@ from batches import COMPANY, ENTRIES, LOOKED, answer, batch, claimed, send
 import bktools
 from bktools.errors import ArgumentError, JournalError
 from bktools.export.plan import BatchRequest
-from bktools.frames.incoming import arrow_of
+from bktools.frames.incoming import in_memory
 from bktools.frames.schema import EXPORTED_ENTRIES
 from bktools.journal.attempts import record_intent, record_outcome
 from bktools.journal.periods import approve, record_close
@@ -46,7 +46,7 @@ def close(journal, month: str, *entries: tuple | pd.DataFrame) -> None:
     """Record a close that held these entries back."""
     not_ready = entries[0] if entries and isinstance(entries[0], pd.DataFrame) else held(*entries)
     about = {"plan_id": "plan", "prepared_by": "Ada", "approved_by": "Grace"}
-    record_close(journal, COMPANY, month, **about, held_back=arrow_of(not_ready))
+    record_close(journal, COMPANY, month, **about, held_back=in_memory(not_ready))
 
 
 def rows_of(frame: pd.DataFrame, *names: str) -> list[tuple]:
@@ -220,8 +220,8 @@ def test_each_month_shows_its_figures_by_currency(journal, service):
 
 def kept(journal, name: str = "a") -> list[tuple]:
     """Return amount, supplier and period of each entry of a batch, as its newest claim has them."""
-    rows = [row for piece in journal.history("entries", None, name) for row in piece]
-    return [(row["amount"], row["supplier"], row["period"]) for row in rows]
+    sql = "SELECT amount, supplier, period FROM entry_data WHERE batch_id = $1 ORDER BY entry_id"
+    return [tuple(row.values()) for row in journal.rows(sql, name)]
 
 
 def test_a_claim_keeps_the_exact_amount_and_the_period(journal):

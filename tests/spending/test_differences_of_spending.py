@@ -261,14 +261,3 @@ def test_drivers_by_supplier_do_not_repeat_the_supplier():
     budget = pd.DataFrame({"supplier": ["Adobe"], "amount": [100.0]})
     of_budget = versus(frame, budget, "supplier")["drivers"].item()
     assert of_budget == "2026-11-07 +500.00; 2026-10-05 Stock +20.00"
-
-
-def test_an_account_of_a_budget_has_its_name():
-    """An account without entries is shown with the name of its code, if that is of one account alone."""
-    accounts = pd.DataFrame({"id": ["a1", "a2", "a3"], "code": ["5800", "6000", "6000"]}, dtype="str")
-    accounts = accounts.assign(external_id=["x", "y", "z"], name=["Training", "Rent", "Heating"])
-    budget = pd.DataFrame({"account_code": ["5800", "6000"], "amount": [4000.0, 640.0], "currency": "EUR"})
-    entries = pd.DataFrame({"account_code": ["6500"], "amount": [1.0], "currency": ["EUR"]})
-    changes = versus(entries.assign(date=pd.Timestamp("2026-10-01")), budget, by="account", accounts=accounts)
-    names = changes.set_index("account_code")["account_name"]
-    assert names.to_dict() == {"5800": "Training", "6000": "", "6500": ""}

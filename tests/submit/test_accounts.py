@@ -13,7 +13,7 @@ from raw_service import in_turn, says
 
 import bktools
 from bktools.errors import ArgumentError, AuthenticationError, InputError, RateLimitedError
-from bktools.frames.incoming import arrow_of
+from bktools.frames.incoming import in_memory
 from bktools.journal.accounts import record_accounts
 from bktools.journal.writing import open_for_writing
 from bktools.sandbox.faults import Fault
@@ -144,7 +144,7 @@ def test_what_is_no_account_is_not_created(sandbox, service):
     rows = [("9990", "9990", None), ("Summe", "Summe", "Summe"), ("9991", "9991", "Total")]
     fixed = {"company_id": company, "action": "create", "archived": False, "tax_code_external_id": None}
     actions = pd.DataFrame(rows, columns=["external_id", "code", "name"]).assign(**fixed)
-    wanted = bktools.Reconciliation(lambda _: arrow_of(actions))
+    wanted = bktools.Reconciliation(lambda _: in_memory(actions))
     made = bktools.create_accounts(wanted, apply=True, new_chart=True, service=service)
     outcomes = dict(zip(made["external_id"], made["outcome"], strict=True))
     assert outcomes == {"9990": "REJECTED", "Summe": "REJECTED", "9991": "CREATED"}

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 from itertools import groupby
 
-import pandas as pd
-import pyarrow as pa
 import pytest
-from entries_by_hand import entries_of, submit
+from entries_by_hand import entries_of
 
 import bktools
 from bktools.cli.exits import Exit
 from bktools.errors import InputError, PlanError
-from bktools.frames.schema import EXPORT_EVENTS, EXPORTED_ENTRIES
+from bktools.frames.schema import EXPORT_EVENTS
 from bktools.sandbox.faults import Fault
 
 
@@ -68,27 +65,6 @@ def test_one_prepares_another_approves_and_a_doubt_is_settled(sandbox, run, list
     assert steps == ["PLANNED", "SENDING", "UNKNOWN", "ACCEPTED"]
     assert (events.iloc[-1]["done_by"], events.iloc[-1]["message"]) == ("Ada", "booked as 4711")
     assert "\taccepted\tbooked as 4711\tAda\t" in run(f"export status --events --batch {batch}")[1]
-
-
-def test_the_history_has_what_was_known_of_each_entry(sandbox, service):
-    """Dates are dates, amounts exact; the history still serves as the history of the next plan."""
-    amounts = [Decimal(1500), Decimal("-12.50"), Decimal("3.125")]
-    entries = entries_of(sandbox.server.company_id, 3).assign(
-        date=pd.to_datetime(["2026-10-31", "2026-10-01", "2026-10-02"]),
-        amount=pd.Series(amounts, dtype=pd.ArrowDtype(pa.decimal128(9, 3))),
-        currency=["JPY", "EUR", "KWD"],
-        supplier=["=HYPERLINK()", "<b>Müller</b>", None],
-    )
-    submit(entries, service)
-    history = bktools.load_export_jobs(entries=True, service=service)
-    assert [*history.columns] == EXPORTED_ENTRIES.names
-    kept = history.set_index("entry_id").loc[entries["id"].to_list()]
-    assert kept["amount"].to_list() == [1500.0, -12.5, 3.125]
-    assert kept["date"].to_list() == entries["date"].to_list()
-    assert kept["supplier"].to_list()[:2] == ["=HYPERLINK()", "<b>Müller</b>"]
-    for before in (history, history[["entry_id", "state"]]):
-        again = bktools.compose_export_jobs(entries, history=before)
-        assert again.not_ready["reason"].to_list() == ["exported"] * 3
 
 
 def test_anothers_history_brings_what_was_booked(run, tmp_path, sandbox):

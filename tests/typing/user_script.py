@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import io
 from pathlib import Path
 from typing import Any
 
@@ -95,15 +94,12 @@ def in_arrow(
     return sorted(tables | {"plan": bktools.to_arrow(plan.entries)})
 
 
-def in_buffers(jobs: pd.DataFrame) -> bytes:
-    """Write to memory, for a mail or an upload; take values of pandas and NumPy as arguments."""
-    raw = io.BytesIO()
-    bktools.to_csv(jobs, raw)
-    bktools.to_excel(jobs, raw)
+def of_frames(jobs: pd.DataFrame, folder: Path) -> list[Path]:
+    """Take values of pandas and NumPy as arguments, and write files."""
     bktools.load_categories(jobs["company_id"], ids=jobs["id"], as_of=pd.Period("2026-10"))
     bktools.record_of(pd.Timestamp("2026-10-31"))
     bktools.compose_export_jobs(jobs, max_entries=np.int64(100), month=dt.date(2026, 10, 31))
-    return raw.getvalue()
+    return [bktools.to_csv(jobs, folder / "jobs.csv"), bktools.to_excel(jobs, f"{folder}/jobs.xlsx")]
 
 
 def months() -> bktools.PeriodRecord:

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from bktools.inputs import cells
-from bktools.inputs.formats.format import File
 from bktools.inputs.grids.delimited import read_delimited
+from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import rows_below
 from bktools.inputs.notes import Note, note
 from bktools.inputs.table import Table
@@ -23,20 +23,20 @@ _DELIMITERS = "\t|;,"
 Column: TypeAlias = str | pa.ChunkedArray
 
 
-def first_cells(file: File) -> list[str]:
+def first_cells(file: Source) -> list[str]:
     """Return the cells of the first line, by the delimiter that makes most."""
     line = file.text.splitlines()[:1]
     return max((next(csv.reader(line, delimiter=one), []) for one in _DELIMITERS), key=len)
 
 
-def table_of(file: File, heading_line: int, encoding: str | None, form: str, *, has_quotes: bool) -> Table:
+def table_of(file: Source, heading_line: int, encoding: str | None, form: str, *, has_quotes: bool) -> Table:
     """Return the rows below a line of headings that hold something."""
     grid, reading = read_delimited(
-        file.data(), "ledger", encoding=file.encoding or encoding, source=file.source, has_quotes=has_quotes
+        file.data(), "ledger", encoding=encoding, source=file.name, has_quotes=has_quotes
     )
     if len(grid.head) < heading_line:
         raise file.error("no_rows")
-    table = rows_below(grid, heading_line - 1, heading_line, file.source)
+    table = rows_below(grid, heading_line - 1, file.name)
     table = replace(
         table, sha256=file.sha256, encoding=reading.encoding, notes=(*grid.notes, note("format", name=form))
     )
@@ -74,11 +74,9 @@ def chosen(table: Table, fields: Mapping[str, Column], notes: Sequence[Note] = (
     )
 
 
-def accounts_of(table: Table, code: Column, name: str, notes: Sequence[Note] = ()) -> Table:
+def accounts_of(table: Table, code: Column, name: str) -> Table:
     """Return the rows that show an account first, with its code and name."""
-    accounts = chosen(table, {"code": code, "name": name}, notes)
+    accounts = chosen(table, {"code": code, "name": name})
     pairs = list(zip(*(column.to_pylist() for column in accounts.columns), strict=True))
     first = {own: row for row, (own, _) in reversed([*enumerate(pairs)])}
-    if renamed := len({*pairs}) - len(first):
-        accounts = replace(accounts, notes=(*accounts.notes, note("several_names", count=renamed)))
     return accounts.rows(np.isin(np.arange(len(pairs)), [*first.values()]))

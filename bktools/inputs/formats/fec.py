@@ -15,32 +15,30 @@ from bktools.inputs.formats.delimited_text import (
     place_of,
     table_of,
 )
-from bktools.inputs.formats.format import Books, File, Format
-from bktools.inputs.grids.encoding import utf8_error
+from bktools.inputs.formats.format import Books, Format
+from bktools.inputs.grids.encoding import is_utf8
+from bktools.inputs.grids.source import Source
 from bktools.inputs.terms import normal
 
 _HEADINGS = ("EcritureNum", "CompteNum")
 # Books in France are kept in euros; a foreign amount stands beside, in Montantdevise.
 _CURRENCY = "EUR"
-# The norm's dates, and those of programs that do not keep to it. In France the day stands first.
-_DATES = "%Y%m%d"
-_OTHER_DATES = {"%Y-%m-%d": r"^\d{4}-\d\d-\d\d$", "%d/%m/%Y": r"^\d\d/\d\d/\d{4}$"}
 _DELIMITERS = "\t|;"
 _SPACE = pa.scalar(" ", schema.TEXT)
 # Bytes that are no characters in ISO 8859 and that UTF-16 contains.
 _NOT_LATIN = bytes([0, *range(0x80, 0xA0)])
 
 
-def recognises(file: File) -> bool:
+def recognises(file: Source) -> bool:
     """Whether the first line holds the headings that no other format has."""
     return {*map(normal, _HEADINGS)} <= {*map(normal, first_cells(file))}
 
 
-def read(file: File, kind: str) -> Books:
+def read(file: Source, encoding: str | None) -> Books:
     """Return the accounts of the postings, or the postings; a voucher is a number of a journal."""
     data = file.data()
     # The norm's encodings are UTF-8 and ISO 8859-15; what is neither is told by its letters.
-    is_latin = utf8_error(data) is not None and data.translate(None, _NOT_LATIN) == data
+    is_latin = not is_utf8(data) and data.translate(None, _NOT_LATIN) == data
     head, first, *_ = [*file.text.split("\n", 2), ""]
     delimiter = max(_DELIMITERS, key=head.count)
     # Programs leave out the last cells in all rows: a last row with fewer cells than the first is cut off.
@@ -48,8 +46,8 @@ def read(file: File, kind: str) -> Books:
     last = data[data.rfind(b"\n", 0, end) + 1 : end]
     if last.count(delimiter.encode()) < first.count(delimiter):
         raise file.error("cut_off")
-    table = table_of(file, 1, "iso8859-15" if is_latin else None, "FEC", has_quotes='"' in head)
-    if kind == "chart":
+    table = table_of(file, 1, encoding or ("iso8859-15" if is_latin else None), "FEC", has_quotes='"' in head)
+    if file.kind == "chart":
         return Books(accounts_of(table, "CompteNum", "CompteLib"))
     journal, number = chosen(table, {"journal": "JournalCode", "number": "EcritureNum"}).columns
     fields: dict[str, Column] = {
@@ -70,12 +68,11 @@ def read(file: File, kind: str) -> Books:
     amounts = [selected.columns[selected.places[name]] for name in money]
     # A comma by the norm, a point where a file has points and no comma.
     points, commas = (any(cells.matches(column, mark).any() for column in amounts) for mark in (r"\.", ","))
-    dates = cells.trimmed(selected.columns[selected.places["date"]])
-    others = (form for form, look in _OTHER_DATES.items() if cells.matches(dates, look).all())
     return Books(
         selected,
         decimal="." if points and not commas else ",",
-        date_format=next(others, _DATES),
+        # In France the day stands first.
+        date_format="%d/%m/%Y",
         currency=_CURRENCY,
     )
 

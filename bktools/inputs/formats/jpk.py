@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from bktools.inputs.formats.format import POSTING, Books, File, Format, Total
-from bktools.inputs.formats.xml_records import Record, from_first_element, records
+from bktools.inputs.formats.format import POSTING, Books, Format, Total, made_table
+from bktools.inputs.formats.xml_records import Record, records
+from bktools.inputs.grids.source import Source
 from bktools.inputs.table import Rows
 
 _SIDES = {"Winien": "debit", "Ma": "credit"}
 _RECORDS = frozenset({"Naglowek", "ZOiS", "Dziennik", "DziennikCtrl", "KontoZapis", "KontoZapisCtrl"})
 
 
-def recognises(file: File) -> bool:
+def recognises(file: Source) -> bool:
     """Whether a file is a JPK of ledgers in its first edition; JPK_KR_PD has other elements."""
-    return from_first_element(file).startswith("<JPK") and 'kodSystemowy="JPK_KR (' in file.text
+    return file.first_element.startswith("<JPK") and 'kodSystemowy="JPK_KR (' in file.text
 
 
-def read(file: File, kind: str) -> Books:
+def read(file: Source, encoding: str | None) -> Books:
     """Return the accounts (ZOiS), or the postings (KontoZapis) with what their voucher (Dziennik) says."""
     accounts, postings = Rows("code", "name", "type"), Rows(*POSTING, "debit", "credit")
     names: dict[str, str] = {}
@@ -25,7 +26,7 @@ def read(file: File, kind: str) -> Books:
     currency = "PLN"
     journal_sum, journal_rows, lines = Decimal(), 0, 0
     totals: list[Total] = []
-    for record in records(file, _RECORDS):
+    for record in records(file, encoding, _RECORDS):
         match record.name:
             case "Naglowek":
                 currency = record.text("DomyslnyKodWaluty") or currency
@@ -50,7 +51,7 @@ def read(file: File, kind: str) -> Books:
                 counted = Decimal(lines)
                 sides = {"SumaWinien": "debit", "SumaMa": "credit"}
                 totals += record.totals(LiczbaWierszyKontoZapisj=counted, **sides)
-    table = file.table(accounts if kind == "chart" else postings, "JPK_KR")
+    table = made_table(file, accounts if file.kind == "chart" else postings, "JPK_KR")
     return Books(table, currency=currency, totals=totals)
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from os import PathLike
 from typing import Final
 
 from bktools.caller import is_command, name_of
 from bktools.errors import ArgumentError
 from bktools.inputs.formats import datev, fec, jpk, saft, sie
-from bktools.inputs.formats.format import File, Format
+from bktools.inputs.formats.format import Format
 from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
 from bktools.inputs.options import Options
@@ -20,7 +19,7 @@ FORMATS: Final = (datev.FORMAT, fec.FORMAT, jpk.FORMAT, saft.FORMAT, sie.FORMAT)
 _OF_FORMATS = ("encoding", "style", "reverse_sign", "verify")
 
 
-def recognised(file: File) -> Format | None:
+def recognised(file: Source) -> Format | None:
     """Return the format of a file, None for a table of no format."""
     return next((form for form in FORMATS if form.recognises(file)), None)
 
@@ -30,22 +29,19 @@ def opened_books(source: Source, options: Options) -> Reading:
 
     An option for tables is an `ArgumentError` for a file of a format, which states it itself.
     """
-    file = replace(source.file, encoding=options.get("encoding"))
-    form = recognised(file)
+    form = recognised(source)
     if form is None:
         return opened(source, options)
-    for name, value in options.items():
-        if name not in _OF_FORMATS:
-            rule = f"does not apply to a file of the format {form.name}, which states it itself"
-            raise ArgumentError(name_of(name), rule, value)
-    books = form.read(file, source.kind)
-    places = dict(books.table.places)
-    return Reading(source, options, books.table, places, books=books, about={"format": form.name})
+    for name in options.keys() - {*_OF_FORMATS}:
+        rule = f"does not apply to a file of the format {form.name}, which states it itself"
+        raise ArgumentError(name_of(name), rule, options[name])
+    books = form.read(source, options.get("encoding"))
+    table = replace(books.table, currency=books.currency)
+    return Reading(source, options, table, dict(table.places), books=books, about={"format": form.name})
 
 
-def refuse_ledgers(path: str | PathLike[str], encoding: str | None = None) -> None:
+def refuse_ledgers(source: Source) -> None:
     """Raise an error for a file of one of the formats where entries are read."""
-    file = File.at(path, encoding)
-    if form := recognised(file):
+    if form := recognised(source):
         reader = "bktools ledger" if is_command() else "read_general_ledger"
-        raise file.error("is_ledger", form=form.name, reader=reader)
+        raise source.error("is_ledger", form=form.name, reader=reader)

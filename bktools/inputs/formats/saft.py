@@ -10,9 +10,9 @@ from __future__ import annotations
 from decimal import Decimal
 
 from bktools.inputs import cells
-from bktools.inputs.formats.format import POSTING, Books, File, Format, Total, company_in_file, day_of
-from bktools.inputs.formats.xml_records import Record, from_first_element, records
-from bktools.inputs.notes import note
+from bktools.inputs.formats.format import POSTING, Books, Format, Total, company_in_file, day_of, made_table
+from bktools.inputs.formats.xml_records import Record, records
+from bktools.inputs.grids.source import Source
 from bktools.inputs.table import Rows
 
 _ACCOUNTS = ("Account", "GeneralLedger")
@@ -38,25 +38,24 @@ _NUMBERS = (
 )
 
 
-def recognises(file: File) -> bool:
+def recognises(file: Source) -> bool:
     """Whether the first element is SAF-T's."""
-    return from_first_element(file).startswith("<AuditFile")
+    return file.first_element.startswith("<AuditFile")
 
 
-def read(file: File, kind: str) -> Books:
+def read(file: Source, encoding: str | None) -> Books:
     """Return the accounts of the master files, or the lines of all transactions with the file's totals."""
     accounts, postings = Rows("code", "name", "type"), Rows(*POSTING, "debit", "credit")
     names: dict[str, str] = {}
     movements: dict[str, Decimal] = {}
-    transactions = in_another_month = 0
+    transactions = 0
     header, totals = Record("Header"), list[Total]()
-    skipped = _SKIPPED | {_ENTRIES} if kind == "chart" else _SKIPPED
-    for record in records(file, _RECORDS, skipped):
+    skipped = _SKIPPED | {_ENTRIES} if file.kind == "chart" else _SKIPPED
+    for record in records(file, encoding, _RECORDS, skipped):
         if record.name in _LINES:
             _add(postings, record, names)
         elif record.name == "Transaction":
             transactions += 1
-            in_another_month += _is_in_another_month(record)
         elif record.name == "Header":
             header = record
         elif record.name == _ENTRIES:
@@ -69,10 +68,9 @@ def read(file: File, kind: str) -> Books:
             accounts.add(record.line, code, names[code], record.text("AccountType", "GroupingCategory"))
             if moved := [sign * record.number(name) for name, sign in _BALANCES.items() if record.text(name)]:
                 movements[code] = sum(moved, Decimal())
-    notes = [note("posted_in_another_month", count=in_another_month)] if in_another_month else []
     form = " ".join(filter(None, ("SAF-T", header.text("AuditFileCountry"), header.text("AuditFileVersion"))))
     company = company_in_file(header.text(*_NUMBERS), header.text("Company/Name", "CompanyName"))
-    table = file.table(accounts if kind == "chart" else postings, form, *notes, company=company)
+    table = made_table(file, accounts if file.kind == "chart" else postings, form, company=company)
     posted = {*cells.unique(table.columns[0])}
     # An account that sums up others, as Portugal has them, has no postings of its own.
     sums = {
@@ -82,7 +80,7 @@ def read(file: File, kind: str) -> Books:
     }
     return Books(
         table,
-        currency=header.text("DefaultCurrencyCode", "CurrencyCode") or None,
+        currency=header.text("DefaultCurrencyCode", "CurrencyCode"),
         totals=totals,
         movements={code: moved for code, moved in movements.items() if code not in sums},
         exported_at=day_of(header.text("AuditFileDateCreated")),

@@ -17,8 +17,9 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from bktools.caller import setting
-from bktools.inputs.formats.format import NUMBER, Books, File, Format, company_in_file, day_of
-from bktools.inputs.grids.encoding import read_text, utf8_error
+from bktools.inputs.formats.format import NUMBER, Books, Format, company_in_file, day_of, made_table
+from bktools.inputs.grids.encoding import encoding_named, is_utf8
+from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import note
 from bktools.inputs.table import Rows, no_collection
 
@@ -27,13 +28,11 @@ _THIS_YEAR = "0"
 # The objects of a posting are pairs of a dimension and a number; the dimension 1 has cost centres.
 _OBJECT = re.compile(r'"?(\d+)"?\s+("[^"]*"|\S+)')
 _COST_CENTRE = "1"
-# The file's checksum, and balances of objects such as cost centres.
-_UNVERIFIED = ("KSUMMA", "OIB", "OUB")
 _POSTED = ("TRANS", "RTRANS")
 _OF_ACCOUNTS = frozenset({"KONTO", "KTYP", "ORGNR", "FNAMN"})
 # Records that are read. Others, such as where the program keeps its files, may be in another encoding.
 _OF_LEDGERS = _OF_ACCOUNTS | {
-    *("VER", "IB", "UB", "RES", "SIETYP", "VALUTA", "GEN", "{", "}", *_POSTED, *_UNVERIFIED),
+    *("VER", "IB", "UB", "RES", "SIETYP", "VALUTA", "GEN", "{", "}", *_POSTED),
 }
 _POSTING = ("account_code", "account_name", "date", "text", "voucher_id", "cost_centre", "amount")
 _LABEL = re.compile(rb'#([^\s"{}]+)|([{}])\Z')
@@ -81,7 +80,7 @@ class _Voucher:
 class _Contents:
     """What the records of a file say."""
 
-    def __init__(self, file: File, records: Iterator[_Record]) -> None:
+    def __init__(self, file: Source, records: Iterator[_Record]) -> None:
         self._file = file
         # The fields of each record outside of vouchers, by label.
         self.fields: dict[str, list[tuple[int, Sequence[str]]]] = defaultdict(list)
@@ -154,28 +153,27 @@ def _cost_centre(objects: str) -> str:
     return numbers.get(_COST_CENTRE, "").strip('"')
 
 
-def recognises(file: File) -> bool:
+def recognises(file: Source) -> bool:
     """Whether a file begins with the records that every SIE file begins with."""
     return _FIRST.match(file.text) is not None
 
 
-def read(file: File, kind: str) -> Books:
+def read(file: Source, encoding: str | None) -> Books:
     """Return the accounts, or the postings and the movement of each account by its balances of the year."""
-    encoding, records = _records(file, _OF_ACCOUNTS if kind == "chart" else _OF_LEDGERS)
+    wanted = _OF_ACCOUNTS if file.kind == "chart" else _OF_LEDGERS
+    encoding, records = _records(file, wanted, encoding and encoding_named(encoding))
     with no_collection():
         contents = _Contents(file, records)
-    if kind == "chart":
+    if file.kind == "chart":
         types = {fields[0]: fields[1] for _, fields in contents.fields["KTYP"]}
         line_of = {fields[0]: line for line, fields in contents.fields["KONTO"]}
         rows = Rows("code", "name", "type")
         for code, name in contents.names.items():
             rows.add(line_of[code], code, name, types.get(code, ""))
         company = company_in_file(contents.value("ORGNR"), contents.value("FNAMN"))
-        return Books(file.table(rows, "SIE", encoding=encoding, company=company))
-    unverified = [f"#{label}" for label in _UNVERIFIED if label in contents.fields]
-    notes = [note("not_verified", names=unverified)] if unverified else []
-    if lines := contents.with_own_date:
-        notes.append(note("date_of_voucher", count=len(lines), lines=lines[:4]))
+        return Books(made_table(file, rows, "SIE", encoding=encoding, company=company))
+    lines = contents.with_own_date
+    notes = [note("date_of_voucher", count=len(lines), lines=lines[:4])] if lines else []
     form = f"SIE type {contents.value('SIETYP') or '4'}"
     # An account's postings must have this sum: its closing less its opening balance, or its result.
     opening, closing, results = map(contents.balances, ("IB", "UB", "RES"))
@@ -183,15 +181,14 @@ def read(file: File, kind: str) -> Books:
     # Closing balances that all repeat the opening ones say nothing of the postings.
     moved = moved if any(moved.values()) else {}
     return Books(
-        file.table(contents.postings, form, *notes, encoding=encoding),
-        date_format="%Y%m%d",
+        made_table(file, contents.postings, form, *notes, encoding=encoding),
         currency=contents.value("VALUTA") or "SEK",
         movements=moved | results,
         exported_at=day_of(contents.value("GEN")),
     )
 
 
-def _records(file: File, wanted: frozenset[str]) -> tuple[str, Iterator[_Record]]:
+def _records(file: Source, wanted: frozenset[str], encoding: str | None) -> tuple[str, Iterator[_Record]]:
     """Return the encoding and the wanted records."""
     lines: list[int] = []
     labels: list[str] = []
@@ -208,7 +205,7 @@ def _records(file: File, wanted: frozenset[str]) -> tuple[str, Iterator[_Record]
             labels.append(label)
             read.append(words[1] if len(words) > 1 else b"")
     whole = b"\n".join(read)
-    encoding = _encoding(file, whole, lines)
+    encoding = encoding or _encoding(file, whole, lines)
     try:
         texts = whole.decode(encoding).split("\n")
     except UnicodeDecodeError as error:
@@ -224,15 +221,13 @@ def _label(word: bytes) -> str:
     return (match[1] or match[2]).decode("ascii", errors="replace").upper() if match else ""
 
 
-def _encoding(file: File, whole: bytes, lines: Sequence[int]) -> str:
+def _encoding(file: Source, whole: bytes, lines: Sequence[int]) -> str:
     """Return the encoding of the records: UTF-8 where the bytes are, else PC8 (cp437) as the format has it.
 
     Programs that write Windows' encoding, whatever the file says, are told by their å, ä and ö, which are
     Greek letters in PC8; in UTF-8 no character begins with a byte that is a letter in PC8.
     """
-    if file.encoding is not None:
-        return read_text(b"", file.encoding, file.source, lambda _: set()).encoding
-    if utf8_error(whole) is None:
+    if is_utf8(whole):
         return "utf-8"
     first_of = {
         name: min((at for letter in letters if (at := whole.find(letter)) >= 0), default=-1)

@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 from xml.parsers import expat
 
 from bktools.errors import InputError
-from bktools.inputs.formats.format import NUMBER, File, Total
+from bktools.inputs.formats.format import NUMBER, Total
+from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import damaged
 
 _DEEPEST = 64
-_ROOT = re.compile(r"<(?![?!])(?:[\w.-]+:)?(?=[\w.-])")
-_COMMENT = re.compile(r"(?s)<!--.*?-->")
 # The messages of expat for a file that ends too early.
 _CUT_OFF = {
     expat.errors.codes[text]
@@ -59,21 +58,16 @@ class Record(NamedTuple):
         return damaged(self.source, code, self.line, **facts)
 
 
-def from_first_element(file: File) -> str:
-    """Return an XML file's head from its first element, without prefix; "" for a file of another kind."""
-    text = file.text.lstrip()
-    root = _ROOT.search(_COMMENT.sub("", text)) if text.startswith("<") else None
-    return f"<{root.string[root.end() :]}" if root else ""
-
-
-def records(file: File, wanted: frozenset[str], skipped: frozenset[str] = frozenset()) -> Iterator[Record]:
+def records(
+    file: Source, encoding: str | None, wanted: frozenset[str], skipped: frozenset[str] = frozenset()
+) -> Iterator[Record]:
     """Yield the wanted records of a file as they end, with the texts of the elements below them.
 
     A text is named by the path of its element without prefixes, and of several the first one is kept.
     Elements that are skipped are passed over with all that is in them. A file that is not well-formed, ends
     too early, has a document type, or is larger or deeper than it may be is an `InputError`.
     """
-    reader = _Reader(file, wanted, skipped)
+    reader = _Reader(file, encoding, wanted, skipped)
     try:
         for piece in file.pieces():
             reader.parser.Parse(piece, False)
@@ -94,7 +88,9 @@ def records(file: File, wanted: frozenset[str], skipped: frozenset[str] = frozen
 class _Reader:
     """What expat calls. A record is open between its start and its end; texts go to the innermost one."""
 
-    def __init__(self, file: File, wanted: frozenset[str], skipped: frozenset[str]) -> None:
+    def __init__(
+        self, file: Source, encoding: str | None, wanted: frozenset[str], skipped: frozenset[str]
+    ) -> None:
         self.ended: list[Record] = []
         self._file, self._wanted, self._skipped = file, wanted, skipped
         self._opened: list[Record] = []
@@ -102,7 +98,7 @@ class _Reader:
         self._paths: list[str] = []
         self._text = ""
         self._depth_skipped = 0
-        self.parser = parser = expat.ParserCreate(file.encoding)
+        self.parser = parser = expat.ParserCreate(encoding)
         parser.buffer_text = True
         parser.StartDoctypeDeclHandler = self._refuse_doctype
         parser.StartElementHandler = self._start
@@ -123,7 +119,7 @@ class _Reader:
         if name in self._wanted:
             path, around = "", tuple(self._opened)
             line = self.parser.CurrentLineNumber
-            self._opened.append(Record(name, self._file.source, line, {}, around))
+            self._opened.append(Record(name, self._file.name, line, {}, around))
         self._paths.append(path)
         self._text = ""
 

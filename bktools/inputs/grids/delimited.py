@@ -6,20 +6,22 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain
 from typing import TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv as arrow_csv
 
 from bktools.errors import InputError
+from bktools.frames import schema
 from bktools.frames.delimited import SIGNS
 from bktools.inputs import cells
 from bktools.inputs.fields import fields_of
 from bktools.inputs.grids.encoding import Reading, read_text
-from bktools.inputs.grids.regular_text import regular_body
 from bktools.inputs.notes import damaged, note
 from bktools.inputs.table import HEAD_ROWS, Body, Grid, Rows, stacked
 
@@ -27,10 +29,6 @@ from bktools.inputs.table import HEAD_ROWS, Body, Grid, Rows, stacked
 _DELIMITERS = "\t;,|"
 # Lines in which the delimiter is looked for.
 _SAMPLE_LINES, _SAMPLE_BYTES = 200, 1 << 18
-# The share of lines that have the usual number of cells.
-_MOST_LINES = 0.9
-# Cells of a text that are held in memory at most.
-_MOST_CELLS = 400_000_000
 # ="0400" keeps a spreadsheet from reading a number; a quote inside is doubled.
 _KEPT = r'(?s)^="((?:[^"]|"")+)"$'
 # `to_csv` puts an apostrophe before what a spreadsheet takes for a formula, even after apostrophes.
@@ -62,7 +60,7 @@ def read_delimited(
     try:
         grid = _grid(text, mark, source, has_quotes=has_quotes)
     except InputError as error:
-        grid = _by_lines(text, mark, error)
+        grid = _with_quotes_inside(text, mark, error)
     return _as_shown(replace(grid, encoding=reading.encoding), text), reading
 
 
@@ -98,35 +96,21 @@ def _rows_of(text: str, mark: str) -> Iterator[list[str]]:
 
 def _grid(text: bytes, mark: str, source: str, *, has_quotes: bool) -> Grid:
     """Return the first rows as Python reads them; the others by Arrow where all have one width."""
-    head, widths = Rows(), []
-    careful = _careful_rows(text, mark, source, has_quotes=has_quotes)
-    for line, row in careful:
-        if row:
-            head.add(line, *row)
-            widths.append(len(row))
-        if len(widths) == HEAD_ROWS:
-            break
-    following = next(careful, None)
-    body = head.body()
-    if following:
-        usual = Counter(widths).most_common(1)[0][0]
-        others = regular_body(
-            text, first_line=following[0], width=usual, delimiter=mark, has_quotes=has_quotes
-        )
-        body = stacked(body, others or _careful_body(following, careful, source))
+    rows, widths = Rows(), list[int]()
+    for line, row in _careful_rows(text, mark, source, has_quotes=has_quotes):
+        if not row:
+            continue
+        if len(rows) == HEAD_ROWS:
+            usual = Counter(widths).most_common(1)[0][0]
+            others = regular_body(text, first_line=line, width=usual, delimiter=mark, has_quotes=has_quotes)
+            if others is not None:
+                body = stacked(rows.body(), others)
+                break
+        rows.add(line, *row)
+        widths += [len(row)] * (len(rows) <= HEAD_ROWS)
+    else:
+        body = rows.body()
     return Grid(body.columns, body.lines, widths, delimiter=mark)
-
-
-def _careful_body(first: _Row, others: Iterable[_Row], source: str) -> Body:
-    rows = Rows()
-    cells_left = _MOST_CELLS
-    for line, row in chain([first], others):
-        cells_left -= len(row)
-        if cells_left < 0:
-            raise damaged(source, "too_many_cells", most=_MOST_CELLS)
-        if row:
-            rows.add(line, *row)
-    return rows.body()
 
 
 def _careful_rows(text: bytes, mark: str, source: str, *, has_quotes: bool = True) -> Iterator[_Row]:
@@ -152,21 +136,23 @@ def _careful_rows(text: bytes, mark: str, source: str, *, has_quotes: bool = Tru
         raise damaged(source, code, line, why=str(error), most=csv.field_size_limit()) from None
 
 
-def _by_lines(text: bytes, mark: str, error: InputError) -> Grid:
-    """Return the rows of a text with quotes inside of quoted cells; raise the error if lines are no rows."""
-    lines = text.decode(errors="replace").splitlines()
-    rows = [next(csv.reader([line], delimiter=mark), []) for line in lines]
-    widths = Counter(map(len, filter(None, rows)))
-    usual, count = widths.most_common(1)[0] if widths else (0, 0)
-    # A quote that is not closed would make fewer cells of its line.
-    if usual < max(widths, default=0) or count < _MOST_LINES * sum(widths.values()):
+def _with_quotes_inside(text: bytes, mark: str, error: InputError) -> Grid:
+    """Return the rows of a text with quotes inside of quoted cells; raise the error where that is not all.
+
+    A quote is inside of a cell where neither a delimiter nor the end of a line is beside it.
+    """
+    ends = re.escape(mark.encode()) + rb"\r\n"
+    inside = rb'""|(?<![%b])"(?![%b]|\Z)|[^"]' % (ends, ends)
+    cell = re.compile(rb'(?:(?<=[%b])|\A)"((?:%b)*)"(?=[%b]|\Z)' % (ends, inside, ends))
+    doubled = cell.sub(lambda one: b'"%b"' % one[1].replace(b'""', b'"').replace(b'"', b'""'), text)
+    try:
+        grid = _grid(doubled, mark, "", has_quotes=True)
+    except InputError:
+        raise error from None
+    # A delimiter behind a quote inside of a cell makes a wider row.
+    if len(grid.columns) > Counter(grid.widths).most_common(1)[0][0]:
         raise error
-    body = Rows()
-    for line, row in enumerate(rows, 1):
-        if row:
-            body.add(line, *row)
-    head = [len(row) for row in rows if row][:HEAD_ROWS]
-    return Grid(*body.body(), head, delimiter=mark, notes=[note("quotes_inside")])
+    return replace(grid, notes=[note("quotes_inside")])
 
 
 def _as_shown(grid: Grid, text: bytes) -> Grid:
@@ -179,28 +165,86 @@ def _as_shown(grid: Grid, text: bytes) -> Grid:
     is_led = is_of_to_csv and b"'" in text and b"\r\n" in text and not any(map(_has_formula, grid.columns))
     # A search for one byte is much faster than one for two.
     if b"=" in text and b'="' in text:
-        grid = _replaced(grid, _KEPT, "kept_texts", doubled='"')
-    return _replaced(grid, _LED, "led_texts") if is_led else grid
+        grid = _replaced(grid, _KEPT, '"')
+    return _replaced(grid, _LED) if is_led else grid
 
 
 def _has_formula(column: pa.ChunkedArray) -> bool:
-    is_bare = (
-        cells.matches(column, _FORMULA) & ~cells.matches(column, _NUMBER) & ~cells.matches(column, _KEPT)
-    )
-    return bool(is_bare.any())
+    others = cells.matches(column, _NUMBER) | cells.matches(column, _KEPT)
+    return bool((cells.matches(column, _FORMULA) & ~others).any())
 
 
-def _replaced(grid: Grid, pattern: str, code: str, *, doubled: str = "") -> Grid:
+def _replaced(grid: Grid, pattern: str, doubled: str = "") -> Grid:
     """Return the grid with the pattern's group in place of the cells that it matches."""
-    columns = [_shown(column, pattern, doubled) for column in grid.columns]
-    is_changed = any(new is not old for new, old in zip(columns, grid.columns, strict=True))
-    return replace(grid, columns=columns, notes=(*grid.notes, *[note(code)] * is_changed))
+    columns = []
+    for column in grid.columns:
+        rows, shown = cells.matches(column, pattern), column
+        if rows.any():
+            shown = pc.replace_substring_regex(column, pattern, r"\1")
+            shown = pc.replace_substring(shown, doubled * 2, doubled) if doubled else shown
+            shown = pc.if_else(pa.array(rows), shown, column)
+        columns.append(shown)
+    return replace(grid, columns=columns)
 
 
-def _shown(column: pa.ChunkedArray, pattern: str, doubled: str) -> pa.ChunkedArray:
-    rows = cells.matches(column, pattern)
-    if not rows.any():
-        return column
-    meant = pc.replace_substring_regex(column, pattern, r"\1")
-    meant = pc.replace_substring(meant, doubled * 2, doubled) if doubled else meant
-    return pc.if_else(pa.array(rows), meant, column)
+_BLOCK = 1 << 22
+_LINE_FEED, _CARRIAGE_RETURN, _QUOTE = b'\n\r"'
+
+
+def regular_body(
+    text: bytes, *, first_line: int, width: int, delimiter: str, has_quotes: bool = True
+) -> Body | None:
+    """Return the rows from a line of the text on (from 1), None where the text is not regular.
+
+    Without `has_quotes`, a quote is a character like any other.
+    """
+    # A search for a byte that is not there is much faster than a count.
+    has_lone_returns = b"\r" in text and text.count(b"\r") != text.count(b"\r\n")
+    if has_lone_returns or not (delimiter.isascii() and width):
+        return None
+    begin, end = 0, len(text)
+    for _ in range(first_line - 1):
+        begin = text.index(b"\n", begin) + 1
+    while end > begin and text[end - 1] in (_LINE_FEED, _CARRIAGE_RETURN):
+        end -= 1
+    body = np.frombuffer(text, np.uint8, end - begin, begin)
+    if not len(body) or (has_quotes and not _are_around_cells(body, delimiter)):
+        return None
+    names = [str(place) for place in range(width)]
+    try:
+        table = arrow_csv.read_csv(
+            pa.BufferReader(pa.py_buffer(body)),
+            # Threads cost more than a small text.
+            read_options=arrow_csv.ReadOptions(
+                column_names=names, block_size=_BLOCK, use_threads=len(body) > _BLOCK
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=delimiter, quote_char='"' if has_quotes else False
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, schema.TEXT), check_utf8=False
+            ),
+        )
+    except pa.ArrowInvalid:
+        # A row has another width, or does not fit into a block.
+        return None
+    count = text.count(b"\n", begin, end) + 1
+    # There are other rows than lines where some are empty, or a quoted cell has several.
+    is_regular = table.num_rows == count
+    return Body(table.columns, np.arange(first_line, first_line + count)) if is_regular else None
+
+
+def _are_around_cells(text: npt.NDArray[np.uint8], delimiter: str) -> bool:
+    """Whether each quote opens or closes a cell, or is doubled inside of one."""
+    quotes = np.flatnonzero(text == _QUOTE)
+    if len(quotes) % 2:
+        return False
+    opening, closing = quotes[::2], quotes[1::2]
+    is_doubled = closing[:-1] + 1 == opening[1:]
+    before = text[opening - 1]
+    opens = (opening == 0) | (before == ord(delimiter)) | (before == _LINE_FEED)
+    opens[1:] |= is_doubled
+    after = text[np.minimum(closing + 1, len(text) - 1)]
+    closes = (closing == len(text) - 1) | np.isin(after, [ord(delimiter), _LINE_FEED, _CARRIAGE_RETURN])
+    closes[:-1] |= is_doubled
+    return bool(opens.all() and closes.all())

@@ -11,7 +11,10 @@ import codecs
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import NamedTuple
+
+import pyarrow as pa
 
 from bktools.caller import name_of
 from bktools.errors import ArgumentError
@@ -23,12 +26,8 @@ _ENCODINGS = (
     *("cp866", "iso8859-2", "iso8859-15", "mac_roman", "gb18030", "big5", "shift_jis", "cp949"),
 )
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
-# Python's check of a whole large text would hold it in memory once more, and wider.
-_PART = 1 << 22
 # Lines beyond ASCII that are looked at, and one more for each byte that they lack.
-_SAMPLE_LINES, _LONGEST_SAMPLE = 2000, 500
-# Bytes that are no part of a longer character in any encoding, and so many before one that is looked for.
-_BETWEEN, _NEAR = (b",", b";", b"\t", b" ", b'"'), 40
+_SAMPLE_LINES = 2000
 _LINE_WITH_HIGH = re.compile(rb"[^\r\n]*[\x80-\xff][^\r\n]*")
 _CAPITALS = "".join(filter(str.isupper, map(chr, range(0xC0, 0x180))))
 # Controls and boxes; a sign inside of a word; signs of Latin-1 beside a word; a capital after a small letter.
@@ -66,15 +65,12 @@ def read_text(
     data: bytes, encoding: str | None, source: str, headings_in: Callable[[str], set[str]]
 ) -> Reading:
     """Return a text in UTF-8; `headings_in` returns the known headings of a text's first lines."""
-    mark, marked = next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", ""))
-    if encoding is not None:
-        reading = _asked(data, encoding)
-    elif marked == "utf-8-sig" or not (marked or unmarked_utf16(data)):
-        body = data.removeprefix(mark)
-        is_utf8 = utf8_error(body) is None
-        reading = Reading(marked or "utf-8", body) if is_utf8 else _by_letters(body, headings_in)
+    mark, marked = next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", "utf-8"))
+    body = data.removeprefix(mark)
+    if encoding is not None or marked == "utf-16":
+        reading = _asked(data, encoding or marked)
     else:
-        reading = _asked(data, marked or unmarked_utf16(data))
+        reading = Reading(marked, body) if is_utf8(body) else _by_letters(body, headings_in)
     nul = reading.text.find(b"\0")
     if nul >= 0:
         line = reading.text.count(b"\n", 0, nul) + 1
@@ -82,41 +78,32 @@ def read_text(
     return reading
 
 
-def utf8_error(body: bytes) -> int | None:
-    """Return the place of the first byte that is not valid UTF-8."""
-    start = 0
-    while start < len(body) and not body.isascii():
-        # Parts end with a line.
-        end = body.find(b"\n", start + _PART) + 1 or len(body)
-        try:
-            str(memoryview(body)[start:end], "utf-8")
-        except UnicodeDecodeError as error:
-            return start + error.start
-        start = end
-    return None
+def is_utf8(body: bytes) -> bool:
+    """Whether bytes are valid UTF-8."""
+    # Python's own check would hold a large text in memory once more, and wider.
+    ends = pa.array([0, len(body)], pa.int64()).buffers()[1]
+    text = pa.Array.from_buffers(pa.large_string(), 1, [None, ends, pa.py_buffer(body)])
+    try:
+        text.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _asked(data: bytes, encoding: str) -> Reading:
-    try:
-        name = codecs.lookup(encoding).name
-        text = data.decode(encoding, "replace").removeprefix("\ufeff")
-    except (LookupError, TypeError):
-        raise ArgumentError(
-            name_of("encoding"), "must be the name of an encoding such as cp1252", encoding
-        ) from None
+    name = encoding_named(encoding)
+    text = data.decode(name, "replace").removeprefix("\ufeff")
     return Reading(name, text.encode("utf-8", "replace"), is_whole="\ufffd" not in text)
 
 
-def unmarked_utf16(data: bytes) -> str:
-    """Return the name of UTF-16 without a mark by its line ends; "" for other texts."""
-    sample = data[: 1 << 16]
-    if b"\0" not in sample or len(data) % 2:
-        return ""
-    for name in ("utf-16-le", "utf-16-be"):
-        # Half of the line feeds of bytes may be halves of other letters.
-        if 2 * sample.decode(name, errors="ignore").count("\n") > sample.count(b"\n"):
-            return name
-    return ""
+def encoding_named(encoding: str) -> str:
+    """Return the name of an encoding in its one spelling; what is none of a text is an `ArgumentError`."""
+    try:
+        b"".decode(encoding)
+        return codecs.lookup(encoding).name
+    except (LookupError, TypeError):
+        rule = "must be the name of an encoding such as cp1252"
+        raise ArgumentError(name_of("encoding"), rule, encoding) from None
 
 
 def _by_letters(data: bytes, headings_in: Callable[[str], set[str]]) -> Reading:
@@ -143,25 +130,13 @@ def _by_letters(data: bytes, headings_in: Callable[[str], set[str]]) -> Reading:
 
 def _sample(data: bytes) -> list[bytes]:
     """Return different lines beyond ASCII: the first ones, and one for each byte that they do not have."""
-    lines: dict[bytes, None] = {}
-    for line in _LINE_WITH_HIGH.finditer(data):
-        lines[_cut(line[0])] = None
-        if len(lines) >= _SAMPLE_LINES:
-            break
+    every = (line[0] for line in _LINE_WITH_HIGH.finditer(data))
+    lines = dict.fromkeys(islice(every, _SAMPLE_LINES))
     for byte in frozenset(range(128, 256)).difference(b"".join(lines)):
-        at = data.find(byte)
-        if at >= 0:
-            begin = max(data.rfind(b"\n", 0, at), *(data.rfind(mark, 0, at - _NEAR) for mark in _BETWEEN)) + 1
-            lines[_cut(data[begin : at + _LONGEST_SAMPLE].split(b"\n", 1)[0])] = None
+        if (at := data.find(byte)) >= 0:
+            begin = data.rfind(b"\n", 0, at) + 1
+            lines[data[begin:].split(b"\n", 1)[0]] = None
     return list(lines)
-
-
-def _cut(line: bytes) -> bytes:
-    """Return a line that is not too long, cut where no character of any encoding is."""
-    if len(line) <= _LONGEST_SAMPLE:
-        return line
-    short = line[:_LONGEST_SAMPLE]
-    return short[: max(short.rfind(mark) for mark in _BETWEEN) + 1] or short
 
 
 def is_sound(text: str) -> bool:

@@ -20,7 +20,6 @@ import python_calamine as calamine
 
 from bktools.errors import InputError, SheetNotFoundError
 from bktools.frames import schema
-from bktools.frames.parquet import MIB, UNPACKED
 from bktools.inputs.notes import damaged
 from bktools.inputs.table import Grid, Mask, no_collection
 from bktools.wording import words
@@ -51,7 +50,6 @@ def read_workbook(data: bytes, sheet: str | int | None, source: str) -> list[Gri
     """
     try:
         parts = _Parts(data, source)
-        parts.refuse_size()
         book = calamine.load_workbook(io.BytesIO(data))
         names = _asked(book, sheet, source)
         for name in names:
@@ -135,7 +133,7 @@ class _Parts:
 
     def __init__(self, data: bytes, source: str) -> None:
         self._archive = zipfile.ZipFile(io.BytesIO(data)) if data.startswith(_ZIP) else None
-        self._stored, self._source = len(data), source
+        self._source = source
 
     def _part(self, name: str, most: int = -1) -> bytes:
         with suppress(KeyError):
@@ -143,12 +141,6 @@ class _Parts:
                 with self._archive.open(name) as part:
                     return part.read(most)
         return b""
-
-    def refuse_size(self) -> None:
-        """Refuse a workbook by the sizes that its archive states; an old one unpacks to about four times."""
-        sizes = [part.file_size for part in self._archive.infolist()] if self._archive else [4 * self._stored]
-        if sum(sizes) > UNPACKED:
-            raise damaged(self._source, "large_workbook", most=UNPACKED // MIB)
 
     def refuse_cells(self, name: str) -> None:
         """Refuse a sheet with cells far below or far to the right, which would fill the memory."""

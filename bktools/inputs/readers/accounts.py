@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 from os import PathLike
-from typing import Unpack
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,17 +19,16 @@ from bktools.contract import rules
 from bktools.contract.accounts import LONGEST_TEXT
 from bktools.frames import schema
 from bktools.inputs import cells, terms
-from bktools.inputs.assignment import MONEY, ask_for, candidates
-from bktools.inputs.fields import fields_of, has_digits, options_of
+from bktools.inputs.assignment import MONEY, ask_for, candidates, split_accounts
+from bktools.inputs.fields import fields_of, have_digits, options_of
 from bktools.inputs.formats.registry import opened_books
 from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
 from bktools.inputs.mappings import options_with
-from bktools.inputs.options import ChartOptions, TableOptions, takes_options
+from bktools.inputs.options import takes_options
 from bktools.inputs.reading import Reading, Step, read_by_steps
 from bktools.inputs.table import Table
 from bktools.inputs.values.days import is_day
-from bktools.inputs.values.split_accounts import split_accounts
 
 # The columns of a list of accounts, in their order.
 _LIST = pa.schema(
@@ -51,7 +50,7 @@ def read_chart_of_accounts(
     *,
     company: str | None = None,
     mapping: str | PathLike[str] | None = None,
-    **options: Unpack[ChartOptions],
+    **options: Any,
 ) -> pd.DataFrame:
     r"""Read a chart of accounts: a CSV, Excel or Parquet table, or a format that `bktools guide files` lists.
 
@@ -117,9 +116,7 @@ def read_chart_of_accounts(
 
 
 @takes_options("accounts")
-def read_accounts(
-    path: str | PathLike[str], *, company: str | None = None, **options: Unpack[TableOptions]
-) -> pd.DataFrame:
+def read_accounts(path: str | PathLike[str], *, company: str | None = None, **options: Any) -> pd.DataFrame:
     """Read the service's accounts from a file that its user interface exported.
 
     The arguments are those of `read_chart_of_accounts`. Returns one row per account, in the file's order.
@@ -148,7 +145,7 @@ def _find_columns(reading: Reading) -> None:
     table, places = reading.table, reading.places
     if not reading.is_asked("code"):
         _refuse_others(reading)
-    if "code" not in places and "external_id" in places and not _are_ids(reading, "external_id"):
+    if "code" not in places and "external_id" in places and not _are_uuids(reading.column("external_id")):
         places["code"] = places["external_id"]
     if "code" not in places:
         # Any list has codes and names: under headings that are not known, the codes may be of something else.
@@ -161,7 +158,7 @@ def _find_columns(reading: Reading) -> None:
         ask_for(reading, "code", choices, is_doubtful=is_doubtful)
     if "name" not in places:
         offered = candidates(reading, "name")
-        if not offered and "code" in places and not has_digits(reading.seen(places["code"])):
+        if not offered and "code" in places and not have_digits(reading.seen(places["code"])):
             offered = [places["code"]]
         ask_for(reading, "name", [table.choice("name", place) for place in offered])
 
@@ -169,25 +166,15 @@ def _find_columns(reading: Reading) -> None:
 def _refuse_others(reading: Reading) -> None:
     """Refuse a table with days and amounts, which is a journal or a statement, and a list of taxes."""
     columns = [reading.seen(place) for place in range(len(reading.table.headings))]
-    days = [
-        one.heading for one in columns if "date" in fields_of(one.heading, "ledger") and one.most(is_day, 0.5)
-    ]
-    amounts = [
-        one.heading
-        for one in columns
-        if fields_of(one.heading, "ledger") & {*MONEY} and one.filled and one.are_amounts(1)
-    ]
+    fields = [(one, fields_of(one.heading, "ledger")) for one in columns]
+    days = [one.heading for one, own in fields if "date" in own and one.most(is_day, 0.5)]
+    amounts = [one.heading for one, own in fields if own & {*MONEY} and one.filled and one.are_amounts(1)]
     if days and amounts:
         reading.problems.ask("no_chart", headings=[days[0], amounts[0]])
     rates = [one.heading for one in columns if one.is_headed("tax_rate", "rate") and one.share == 1]
-    accounts = [one for one in columns if one.is_headed("account_code", "account", "account_name", "number")]
-    taxes = [one for one in columns if one.is_headed("tax_code") and not one.repeats]
-    if rates and (taxes or not accounts):
+    are_accounts = any(one.is_headed("account_code", "account", "account_name", "number") for one in columns)
+    if rates and (not are_accounts or any(one.is_headed("tax_code") and not one.repeats for one in columns)):
         reading.problems.ask("list_of_rates", headings=rates)
-
-
-def _are_ids(reading: Reading, name: str) -> bool:
-    return reading.seen(reading.places[name]).most(rules.UUID_PATTERN.match)
 
 
 def _leave_titles(reading: Reading) -> None:
@@ -199,9 +186,7 @@ def _leave_titles(reading: Reading) -> None:
     if reading.has("external_id"):
         no_identity &= reading.blank("external_id")
     filled = np.add.reduce([~cells.blank(column) for column in table.columns], dtype=np.int64)
-    is_total = cells.each(
-        reading.column("name"), lambda text: terms.normal(text) in terms.TOTALS, schema.FLAG
-    )
+    is_total = cells.each(reading.column("name"), terms.is_total, schema.FLAG)
     is_alone = (filled <= 1) & (len(table.columns) > 1)
     # A footer may stand in the column of the codes, which may be that of the names.
     is_one = reading.places["code"] == reading.places["name"]
@@ -214,8 +199,7 @@ def _leave_titles(reading: Reading) -> None:
     reading.note_rows("same_rows", is_copy)
     reading.table = table.rows(~is_copy)
     if not len(reading.table.lines):
-        reading.problems.ask("nothing")
-        return
+        raise table.error("no_rows", table.heading_line)
     code = reading.or_null("code")
     again = cells.duplicated(reading.or_null("external_id") if reading.has("external_id") else code)
     if not reading.has("company_id") and len(cells.unique(code)) * 2 < len(code):
@@ -258,7 +242,6 @@ def _read_accounts(reading: Reading, company: str | None) -> None:
         lambda text: None if not text.strip() or terms.normal(text) in nothing else text,
         schema.TEXT,
     )
-    _leave_another_systems_company(reading)
     reading.result["company_id"] = _company_ids(reading, company)
     reading.result["archived"] = _archived(reading)
     with reading.trying():
@@ -288,31 +271,30 @@ def _refuse_text(table: Table, place: int) -> None:
         cells.refuse(table, place, cells.matches(column, _MORE_DIGITS), "number_cut")
 
 
-def _leave_another_systems_company(reading: Reading) -> None:
-    """Take no column for the company that has one ID of another system, such as DATEV's client."""
-    if reading.has("company_id") and not reading.is_asked("company_id"):
-        kinds = cells.unique(reading.column("company_id"))
-        if len(kinds) == 1 and not rules.UUID_PATTERN.match(kinds[0]):
-            reading.note("company_of_another_system", heading=reading.heading("company_id"), value=kinds[0])
-            reading.leave("company_id")
+def _are_uuids(column: pa.ChunkedArray) -> bool:
+    return bool(cells.matches(column, rules.UUID_REGEX).any())
 
 
 def _company_ids(reading: Reading, company: str | None) -> pa.ChunkedArray:
     """Return each row's company: the one asked for, the file's, or null; any other one is a problem."""
+    column = reading.or_null("company_id")
+    kinds, heading = cells.unique(column.drop_null()), ""
+    if reading.has("company_id"):
+        heading = reading.heading("company_id")
+    is_of_another = len(kinds) == 1 and not column.null_count and not _are_uuids(column)
+    if is_of_another and not reading.is_asked("company_id"):
+        # One ID of another system, such as DATEV's client.
+        reading.note("company_of_another_system", heading=heading, value=kinds[0])
+        reading.leave("company_id")
     if not reading.has("company_id"):
         return reading.constant(company, schema.TEXT)
-    column = reading.or_null("company_id")
-    is_other = ~cells.matches(column, rules.UUID_REGEX)
     ids = pc.ascii_lower(column)
+    is_other = ~cells.matches(column, rules.UUID_REGEX)
     if company is not None:
         is_other |= cells.mask(pc.not_equal(ids, company))
-    if is_other.any():
-        # One company of another system is the one asked for, or unknown; several are not.
-        is_one = pc.count_distinct(column).as_py() == 1
-        choices = [{"columns": {"company_id": ""}}] if is_one else []
-        reading.ask_of_rows(
-            "other_company", is_other, choices, heading=reading.heading("company_id"), company=company
-        )
+    # One other company is the one asked for, or unknown; several are not.
+    choices = [{"columns": {"company_id": ""}}] if len(kinds) == 1 else []
+    reading.ask_of_rows("other_company", is_other, choices, heading=heading, company=company)
     return ids
 
 
@@ -320,22 +302,15 @@ def _archived(reading: Reading) -> pa.ChunkedArray:
     """Return which rows are archived, by the archived or the active column or both; by default none."""
     result = reading.constant(False, schema.FLAG)
     for field, yes in (("archived", True), ("active", False)):
-        if reading.has(field):
-            column = cells.trimmed(reading.column(field))
-            flags = _flags(column, yes=yes)
-            unknown = cells.mask(pc.is_null(flags))
-            if unknown.any():
-                text = column[int(unknown.argmax())].as_py()
-                choices = [{"columns": {field: ""}}]
-                reading.ask_of_rows(
-                    "no_flag", unknown, choices, field=field, heading=reading.heading(field), value=text
-                )
-            result = pc.or_kleene(result, pc.fill_null(flags, False))
+        if not reading.has(field):
+            continue
+        meanings = {"yes": yes, "no": not yes, "active": False, "archived": True}
+        flag_of = {"": False} | {word: flag for name, flag in meanings.items() for word in terms.values(name)}
+        column = cells.trimmed(reading.column(field))
+        texts = cells.each(column, terms.normal, schema.TEXT)
+        flags = cells.each(texts, flag_of.get, schema.FLAG)
+        unknown = cells.mask(pc.is_null(flags))
+        facts = {"heading": reading.heading(field), "value": column[int(unknown.argmax())].as_py()}
+        reading.ask_of_rows("no_flag", unknown, [{"columns": {field: ""}}], field=field, **facts)
+        result = pc.or_kleene(result, pc.fill_null(flags, False))
     return result
-
-
-def _flags(column: pa.ChunkedArray, *, yes: bool) -> pa.ChunkedArray:
-    """Return what each cell says of being archived; null where its word is not known."""
-    meanings = {"yes": yes, "no": not yes, "active": False, "archived": True}
-    meant = {"": False} | {word: flag for name, flag in meanings.items() for word in terms.values(name)}
-    return cells.each(column, lambda text: meant.get(terms.normal(text)), schema.FLAG)

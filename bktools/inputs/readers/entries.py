@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
 from os import PathLike
-from typing import Unpack
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,7 +24,7 @@ from bktools.inputs.formats.registry import refuse_ledgers
 from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
 from bktools.inputs.mappings import options_with
-from bktools.inputs.options import EntriesOptions, plus, takes_options
+from bktools.inputs.options import plus, takes_options
 from bktools.inputs.question import call_of
 from bktools.inputs.reading import Reading, Step, read_by_steps
 from bktools.inputs.values import names
@@ -30,7 +32,6 @@ from bktools.inputs.values.approvals import read_approvals
 from bktools.inputs.values.currencies import own_currency
 from bktools.inputs.values.days import is_day
 from bktools.inputs.values.money import read_money
-from bktools.inputs.values.splits import split_entries
 
 # The service's own UUID of no category.
 _NO_CATEGORY = "00000000-0000-0000-0000-000000000000"
@@ -53,7 +54,7 @@ def read_entries(
     required: Sequence[str] = (),
     money: str = "float",
     mapping: str | PathLike[str] | None = None,
-    **options: Unpack[EntriesOptions],
+    **options: Any,
 ) -> pd.DataFrame:
     r"""Read accounting entries from a CSV, TSV, Excel or Parquet file.
 
@@ -126,7 +127,8 @@ def read_entries(
     """
     check_form(money)
     company = None if company is None else company_named(company)
-    refuse_ledgers(path, options.get("encoding"))
+    source = Source(path, "entries")
+    refuse_ledgers(source)
     frames: Frames = {"category_id": categories, "employee_id": employees}
     own = company_currency or own_currency()
     steps: list[Step] = [
@@ -135,7 +137,7 @@ def read_entries(
         _pass_others_through,
     ]
     return read_by_steps(
-        partial(opened, Source(path, "entries")),
+        partial(opened, source),
         steps,
         options_with(mapping, path, "entries", options),
         schema.ENTRIES,
@@ -227,8 +229,6 @@ def _read_identities(reading: Reading, *, frames: Frames, company: str | None) -
     for field in filter(reading.has, ("company_id", "id")):
         column = reading.column(field)
         if not cells.matches(column, rules.UUID_REGEX).any() and not cells.are_blank(column):
-            if field == "id":
-                _ask_of_repeated_ids(reading)
             reading.note("ids_of_another_system", heading=reading.heading(field))
             reading.leave(field)
             continue
@@ -244,16 +244,6 @@ def _read_identities(reading: Reading, *, frames: Frames, company: str | None) -
         reading.note("no_entry_ids", heading=heading, call=call)
     _read_names(reading, frames, company)
     read_approvals(reading)
-
-
-def _ask_of_repeated_ids(reading: Reading) -> None:
-    """Ask about rows with one ID and one amount: each may have the total of them all."""
-    ids, amounts = reading.or_null("id"), reading.result.get("amount")
-    if amounts is not None and not reading.has("split_line") and not reading.options.get("split_lines"):
-        again = cells.duplicated(ids)
-        if (cells.duplicated(ids, amounts) == again).all():
-            choices = [{"columns": {"id": ""}}, reading.table.skip(again)]
-            reading.ask_of_rows("ids_repeat", again, choices, heading=reading.heading("id"))
 
 
 def _read_names(reading: Reading, frames: Frames, company: str | None) -> None:
@@ -302,3 +292,50 @@ def _pass_others_through(reading: Reading) -> None:
             name = f"{name} (column {place + 1})"
         reserved.add(name.casefold())
         reading.others[name] = cells.or_null(table.columns[place])
+
+
+# What the parts of one entry have in common beside its ID.
+_IN_COMMON = ("company_id", "date", "currency")
+
+
+def split_entries(reading: Reading, entries: pa.Table) -> pa.Table:
+    """Return entries with `split_line` and `split_lines`, unchanged where no entry is split.
+
+    Lines with one ID, company, date and currency are the parts of one entry when a column numbers them from 1
+    (or 0), or when the caller says so. Equal lines are copies of one.
+    """
+    are_split = reading.options.get("split_lines", False)
+    if not are_split and not reading.has("split_line"):
+        return entries
+    counts = entries["id"].value_counts()
+    repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1)).drop_null()
+    places = np.flatnonzero(pc.is_in(entries["id"], value_set=repeated))
+    rows = entries.drop_columns(["line"]).take(places).to_pylist()
+    numbers = cells.trimmed(reading.or_null("split_line")).take(places).to_pylist()
+    lines_of: dict[str, dict[int, dict[str, Any]]] = defaultdict(dict)
+    for place, row, number in zip(places.tolist(), rows, numbers, strict=True):
+        lines_of[row["id"]][place] = {**row, "split_line": number}
+    numbered = np.zeros((2, len(entries)), np.int64)
+    for lines in lines_of.values():
+        parts = [own for at, own in enumerate(lines.values()) if own not in [*lines.values()][:at]]
+        numbers_of_parts = _numbers(parts, are_split=are_split)
+        for place, own in lines.items() if numbers_of_parts else ():
+            numbered[:, place] = numbers_of_parts[parts.index(own)], len(parts)
+    if not numbered.any():
+        return entries
+    place = entries.column_names.index("line")
+    for name, values in zip(("split_lines", "split_line"), numbered[::-1], strict=True):
+        entries = entries.add_column(place, pa.field(name, schema.COUNT), [pa.array(values, schema.COUNT)])
+    return entries
+
+
+def _numbers(parts: Sequence[dict[str, Any]], *, are_split: bool) -> list[int]:
+    """Return the number of each part of an entry from 1; none where they are no parts of one."""
+    if len(parts) == 1 or len({tuple(map(part.get, _IN_COMMON)) for part in parts}) > 1:
+        return []
+    texts = [part["split_line"] or "" for part in parts]
+    if all(map(str.isdecimal, texts)):
+        numbers = [int(text) - min(map(int, texts)) + 1 for text in texts]
+        if sorted(numbers) == [*range(1, len(parts) + 1)] and min(map(int, texts)) in (0, 1):
+            return numbers
+    return [*range(1, len(parts) + 1)] if are_split else []

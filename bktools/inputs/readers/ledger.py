@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from os import PathLike
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,20 +20,18 @@ from bktools.errors import UnverifiedTableWarning
 from bktools.frames import schema
 from bktools.frames.money import check_form
 from bktools.inputs import cells
-from bktools.inputs.assignment import ask_for, candidates
-from bktools.inputs.columns import most
-from bktools.inputs.fields import IBAN, are_account_codes, are_account_names
+from bktools.inputs.assignment import ask_for, candidates, split_accounts
+from bktools.inputs.fields import IBAN, are_account_codes, most
 from bktools.inputs.formats.format import Books
 from bktools.inputs.formats.registry import opened_books
 from bktools.inputs.grids.source import Source
 from bktools.inputs.mappings import options_with
 from bktools.inputs.notes import Note, note
-from bktools.inputs.options import LedgerOptions, filled_fields, takes_options
+from bktools.inputs.options import filled_fields, takes_options
 from bktools.inputs.reading import Reading, Step, read_by_steps
 from bktools.inputs.values.amounts import LONGEST, Figures
 from bktools.inputs.values.currencies import own_currency
-from bktools.inputs.values.money import read_money, read_stated, total
-from bktools.inputs.values.split_accounts import split_accounts
+from bktools.inputs.values.money import read_money, sides_of, total
 
 
 @takes_options("ledger")
@@ -42,7 +41,7 @@ def read_general_ledger(
     company_currency: str | None = None,
     money: str = "float",
     mapping: str | PathLike[str] | None = None,
-    **options: Unpack[LedgerOptions],
+    **options: Any,
 ) -> pd.DataFrame:
     r"""Read a general ledger: a format that `bktools guide files` lists, or a CSV, Excel or Parquet table.
 
@@ -123,24 +122,24 @@ def read_general_ledger(
 
 
 def _read_money(reading: Reading, own: str | None) -> None:
-    """Read the days and amounts of postings, and the sums of both sides."""
-    if reading.books is not None:
-        sums = _read_format(reading, reading.books, own)
-    else:
+    """Read the days, accounts and amounts of postings."""
+    if reading.books is None:
+        split_accounts(reading, "account_code", "account_name")
+    _take_two_postings(reading)
+    if reading.books is None:
         _find_accounts(reading)
-        sums = read_money(reading, own)
-        if sums:
-            _ask_of_accounts(reading)
-    reading.raise_problems()
-    # As text: pandas keeps what JSON can hold when a frame is copied or written.
-    reading.about |= {side: str(amount) for side, amount in sums.items()}
+    else:
+        reading.refuse("account_code", reading.blank("account_code"), "empty_account_code")
+    read_money(reading, own)
+    if reading.books is None and "amount" in reading.result:
+        _ask_of_accounts(reading)
 
 
 def _read_others(reading: Reading) -> None:
-    """Read the account of each posting, unless a row is two postings, and foreign amounts."""
-    if reading.has("account_code") and "account_code" not in reading.result:
+    """Read the account of each posting, and foreign amounts."""
+    if reading.has("account_code"):
         reading.result["account_code"] = reading.or_null("account_code")
-    if reading.has("credit_account"):
+    if reading.has("side") and reading.heading("side") not in reading.file_headings:
         # It was made for the second posting of each row.
         reading.leave("side")
     is_foreign = reading.has("foreign_amount", "foreign_currency")
@@ -150,16 +149,12 @@ def _read_others(reading: Reading) -> None:
 
 def _find_accounts(reading: Reading) -> None:
     """Find the accounts of a table."""
-    split_accounts(reading, "account_code", "account_name")
-    _take_two_postings(reading)
     places = reading.places
     if "account_code" not in places:
         _ask_account(reading)
     elif places.get("account_name") == places["account_code"]:
         reading.leave("account_name")
     _number_by_journal(reading)
-    if "account_code" in places and are_account_names(reading.seen(places["account_code"])):
-        reading.note("accounts_by_name", heading=reading.heading("account_code"))
 
 
 def _number_by_journal(reading: Reading) -> None:
@@ -178,7 +173,11 @@ def _number_by_journal(reading: Reading) -> None:
 def _ask_account(reading: Reading) -> None:
     """Ask for the account: columns of codes that repeat; IDs that never repeat are no accounts."""
     table = reading.table
-    offered = candidates(reading, "account_code", [reading.places["text"]] if reading.has("text") else [])
+    # Without headings, figures that are there twice are the amounts of two postings.
+    counts = Counter(tuple(sample) for sample in ([] if table.heading_line else table.samples))
+    twice = [place for place, sample in enumerate(table.samples) if counts[tuple(sample)] > 1]
+    text = [reading.places["text"]] if reading.has("text") else []
+    offered = candidates(reading, "account_code", text, without=twice)
     choices = [table.choice("account_code", place) for place in offered]
     pair = [table.headings[place] for place in offered if reading.seen(place).is_headed("debit", "credit")]
     if reading.has("debit", "credit", "amount") and _are_both_filled(reading, "debit", "credit"):
@@ -187,6 +186,9 @@ def _ask_account(reading: Reading) -> None:
     codes = [place for place in offered if are_account_codes(reading.seen(place))]
     # Without headings, nothing says that two columns of names are other things.
     two = codes or (offered if not table.heading_line else [])
+    if len(twice) == 2:
+        # Beside them, the two columns that repeat most are the accounts, in their order.
+        two = sorted(sorted(two, key=lambda place: len(reading.seen(place).kinds))[:2])
     if len(pair) < 2 and len(two) == 2 and not reading.has("debit", "credit"):
         # Two columns may be debit and credit accounts, in either order.
         both = [[table.headings[place] for place in own] for own in (two, two[::-1])]
@@ -205,34 +207,40 @@ def _take_two_postings(reading: Reading) -> None:
     pair = ("debit_account", "credit_account")
     has_both_amounts = reading.has(*pair, "debit", "credit")
     is_named = {"account_code", "account_name"} & reading.asked.keys()
-    if not has_both_amounts and (
-        is_named
-        or not reading.has(*pair)
-        or not (_are_both_filled(reading, *pair) or reading.is_asked(pair[0]))
-    ):
+    are_pairs = reading.has(*pair) and (reading.is_asked(pair[0]) or _are_both_filled(reading, *pair))
+    if not has_both_amounts and (is_named or not are_pairs):
         reading.leave(*pair)
         return
+    is_headed = reading.books is None and reading.seen(reading.places[pair[0]]).is_headed(pair[0])
+    if is_headed or not reading.has("side"):
+        # The headings of the accounts say their sides; of an account and its contra account, a column does.
+        reading.leave("side")
+        reading.add("side", reading.constant("debit", schema.TEXT))
     table, count = reading.table, len(reading.table.lines)
-    rows, is_credit = np.repeat(np.arange(count), 2), pa.array(np.tile([False, True], count))
+    rows, is_second = np.repeat(np.arange(count), 2), pa.array(np.tile([False, True], count))
     columns, beyond = ([column.take(rows) for column in own] for own in (table.columns, table.beyond))
     reading.table = replace(table, columns=columns, beyond=beyond, lines=np.repeat(table.lines, 2))
     reading.places["account_code"] = reading.places.pop("debit_account")
     reading.put(
         "account_code",
-        pc.if_else(is_credit, reading.column("credit_account"), reading.column("account_code")),
+        pc.if_else(is_second, reading.column("credit_account"), reading.column("account_code")),
     )
-    reading.leave("account_name", "side")
+    reading.leave("account_name")
     if has_both_amounts:
         # A row of a journal may have one of the two postings.
-        reading.leave("amount")
-        reading.put("debit", pc.if_else(is_credit, "", reading.column("debit")))
-        reading.put("credit", pc.if_else(is_credit, reading.column("credit"), ""))
+        reading.leave("amount", "side")
+        reading.put("debit", pc.if_else(is_second, "", reading.column("debit")))
+        reading.put("credit", pc.if_else(is_second, reading.column("credit"), ""))
         own = map(reading.blank, ("account_code", "debit", "credit"))
         reading.table = reading.table.rows(~np.logical_and.reduce([*own]))
     else:
         reading.leave("debit", "credit")
-        reading.add("side", pa.chunked_array([pc.if_else(is_credit, "credit", "debit")]).cast(schema.TEXT))
-    if len(reading.table.lines) > count:
+        sides, other = sides_of(reading), {"debit": "credit", "credit": "debit"}
+        opposite = cells.each(sides, lambda side: other.get(side, ""), schema.TEXT)
+        # A word that is no side stays, and is asked about.
+        is_other = pc.and_(is_second, pc.not_equal(opposite, ""))
+        reading.put("side", pc.if_else(is_other, opposite, reading.column("side")))
+    if len(reading.table.lines) > count and reading.books is None:
         reading.note("two_postings")
 
 
@@ -240,22 +248,6 @@ def _are_both_filled(reading: Reading, debit: str, credit: str) -> bool:
     """Whether most rows have both accounts; a row of a journal that has one of them is one posting."""
     rows = list(zip(reading.sample(debit), reading.sample(credit), strict=True))
     return sum(bool(own.strip() and other.strip()) for own, other in rows) * 2 > len(rows)
-
-
-def _read_format(reading: Reading, books: Books, own: str | None) -> dict[str, Decimal]:
-    """Read the days and amounts of a format, which says how they are written."""
-    for field in ("account_code", "date"):
-        reading.refuse(field, reading.blank(field), f"empty_{field}")
-    sums = read_stated(reading, books.decimal, books.date_format)
-    currency = books.currency or own
-    if "currency" in reading.places:
-        stated = cells.or_null(cells.trimmed(reading.column("currency")))
-        reading.result["currency"] = pc.fill_null(stated, currency) if currency else stated
-    elif currency:
-        if not books.currency:
-            reading.note("currency_of_company", currency=currency)
-        reading.result["currency"] = reading.constant(currency, schema.TEXT)
-    return sums
 
 
 def _ask_of_accounts(reading: Reading) -> None:
@@ -333,7 +325,7 @@ def _failed_checks(reading: Reading, books: Books, postings: pa.Table) -> Iterat
         yield from (note("voucher_unbalanced", **facts) for facts in _unbalanced(postings))
     for stated in books.totals:
         counted = stated.counted
-        summed = Decimal(reading.about[counted]) if isinstance(counted, str) else counted
+        summed = reading.sums[counted] if isinstance(counted, str) else counted
         if summed != stated.stated:
             yield note("total_differs", name=stated.name, stated=str(stated.stated), summed=str(summed))
     moved = postings.group_by("account_code").aggregate([("amount", "sum")] if books.movements else [])
@@ -358,11 +350,8 @@ def _doubts_of_table(reading: Reading, postings: pa.Table) -> Iterator[Note]:
     contra = next((column.heading for column in columns if column.is_headed("contra_account")), None)
     if contra and total(postings["amount"]) and reading.has("account_code"):
         reading.note("contra_account", heading=contra, account=reading.heading("account_code"))
-    elif "voucher_id" in postings.column_names:
-        if wrong := len(_unbalanced(postings)):
-            reading.note("unbalanced", count=wrong)
-    elif "date" in postings.column_names and (wrong := len(_unbalanced(postings, "date"))):
-        reading.note("days_unbalanced", count=wrong, of=pc.count_distinct(postings["date"]).as_py())
+    elif "voucher_id" in postings.column_names and (wrong := len(_unbalanced(postings))):
+        reading.note("unbalanced", count=wrong)
 
 
 def _is_one_sided(amount: pa.ChunkedArray) -> bool:
@@ -372,16 +361,16 @@ def _is_one_sided(amount: pa.ChunkedArray) -> bool:
     )
 
 
-def _unbalanced(postings: pa.Table, by: str = "voucher_id") -> list[dict[str, Any]]:
-    """Return vouchers, or days, whose postings are not zero in sum, with their first line and sums."""
+def _unbalanced(postings: pa.Table) -> list[dict[str, Any]]:
+    """Return vouchers whose postings are not zero in sum, with their first line and sums."""
     amount = postings["amount"].cast(pa.decimal128(LONGEST, postings["amount"].type.scale))
     credit = pc.min_element_wise(amount, pa.scalar(Decimal(), amount.type))
-    groups = postings.append_column("credit", credit).group_by(by, use_threads=False)
+    groups = postings.append_column("credit", credit).group_by("voucher_id", use_threads=False)
     sums = groups.aggregate([("line", "min"), ("amount", "sum"), ("credit", "sum")])
     wrong = sums.filter(pc.not_equal(sums["amount_sum"], Decimal()))
     return [
         {
-            "voucher": str(row[by]),
+            "voucher": row["voucher_id"],
             "line": row["line_min"],
             "debit": str(row["amount_sum"] - row["credit_sum"]),
             "credit": str(-row["credit_sum"]),

@@ -14,7 +14,6 @@ from bktools.inputs import cells, terms
 from bktools.inputs.assignment import ask_column, candidates
 from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
-from bktools.inputs.options import Options
 from bktools.inputs.reading import Reading, read_by_steps
 from bktools.inputs.values.amounts import Figures
 from bktools.inputs.values.money import read_date
@@ -29,7 +28,7 @@ def read_rates(path: str | PathLike[str]) -> pd.DataFrame:
     is no rate is an `InputError`.
     """
     begin = partial(opened, Source(path, "rates"))
-    return read_by_steps(begin, [_find_columns, _read], Options(), _RATES, money="decimal")
+    return read_by_steps(begin, [_find_columns, _read], {}, _RATES, money="decimal")
 
 
 def _find_columns(reading: Reading) -> None:
@@ -44,7 +43,7 @@ def _read(reading: Reading) -> None:
     reading.table = cells.without_blank_rows(reading.table, [*reading.places.values()])
     if reading.has("date") and not reading.blank("date").all():
         reading.refuse("date", reading.blank("date"), "empty_rate_day")
-        read_date(reading, reading.table.columns)
+        read_date(reading)
     codes = cells.each(reading.column("currency"), _code, schema.TEXT)
     reading.refuse("currency", cells.mask(pc.is_null(codes)), "no_currency")
     place = reading.places["rate"]

@@ -20,24 +20,30 @@ import pyarrow.compute as pc
 from bktools.currencies import MINOR_UNITS, USUAL
 from bktools.frames import schema
 from bktools.inputs import cells, terms
-from bktools.inputs.options import Options
 from bktools.inputs.question import Problems
 from bktools.inputs.table import Mask
 
 LONGEST: Final = 38
 # Digits of one amount before its decimals, so that sums of any number of amounts stay exact.
 _MOST_WHOLE = 18
-EACH: Final = "each"
 _OTHER = {".": ",", ",": "."}
+# A mark that is one of decimals alone.
+_ARABIC = "\N{ARABIC DECIMAL SEPARATOR}"
 # No amount of money has more decimals: a sum or a share that was computed has, and is rounded.
 _MOST_DECIMALS, _MEANT_DECIMALS = 10, 6
 # Marks between thousands that nobody uses before decimals, such as spaces and apostrophes; and of direction.
-_SPACES = re.compile(r"[\s\u00a0\u202f\u2009'’`\u066c\u200e\u200f\u061c]")
-_DASHES = str.maketrans(
-    {**dict.fromkeys("\u2212\u2013\u2014\u2010\u2011\ufe63\uff0d", "-"), "\N{ARABIC DECIMAL SEPARATOR}": "."}
+_SPACES = re.compile(r"[\s'’`\u066c\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]")
+# Minus signs of typesetters, and the wide forms of East Asia.
+_PLAIN_FORMS = str.maketrans(
+    dict.fromkeys("\u2212\u2013\u2014\u2010\u2011\ufe63", "-")
+    | {chr(ord(one) + 0xFEE0): one for one in "0123456789.,+-()"}
 )
-_DIGITS = re.compile(r"\d+(?:[.,]\d+)*[.,]?$|[.,]\d+$")
-_UNIT = re.compile(r"^([^\d.,()+-]{0,8}?)([-+]?)([^\d.,()+-]{0,8}?)([-+]?[\d.,]+)([-+]?)([^\d.,()+-]{0,8})$")
+_DIGITS = re.compile(rf"\d+(?:[.,{_ARABIC}]\d+)*[.,]?$|[.,]\d+$")
+_UNIT = re.compile(
+    r"^([^\d.,()+-]{0,8}?)([-+]?)([^\d.,()+-]{0,8}?)([-+]?)([\d.,ARABIC]+)([-+]?)([^\d.,()+-]{0,8})$".replace(
+        "ARABIC", _ARABIC
+    )
+)
 _IN_BRACKETS = re.compile(r"([^\d()]*)\(([^()]*)\)([^\d()]*)")
 _SIDES = {"DR": "debit", "DB": "debit", "CR": "credit"}
 # Amounts that are read by columns, each form with its decimal mark.
@@ -60,35 +66,32 @@ class Money(NamedTuple):
     side: str = ""
 
 
-_NOTHING = Money(1, "")
-
-
 @lru_cache(1 << 18)
 def money(text: str) -> Money | None:
     """Return a cell's amount in parts, None where it is none."""
-    text = _SPACES.sub("", text.translate(_DASHES)).rstrip("|")
+    text = _SPACES.sub("", text.translate(_PLAIN_FORMS)).rstrip("|")
     if text in ("", "-", "--"):
-        return _NOTHING
+        return Money(1, "")
     sign = 1
     if "(" in text:
         if not (inside := _IN_BRACKETS.fullmatch(text)):
             return None
         text, sign = "".join(inside.groups()), -1
     match = _UNIT.match(text)
-    if not match or not _DIGITS.match(match[4].lstrip("+-")):
+    if not match or not _DIGITS.match(match[5]):
         return None
-    signs = match[2] + match[4][: match[4][0] in "+-"] + match[5]
-    if len(signs) > 1:
-        return None
+    signs = match[2] + match[4] + match[6]
     side = currency = ""
-    for unit in filter(None, (match[1] + match[3], match[6])):
+    for unit in filter(None, (match[1] + match[3], match[7])):
         if unit.upper().strip(".") in _SIDES:
             side = _SIDES[unit.upper().strip(".")]
         elif terms.currencies_of(unit):
             currency = unit
         else:
             return None
-    return Money(-sign if signs == "-" else sign, match[4].lstrip("+-"), currency, side)
+    if len(signs) > 1:
+        return None
+    return Money(-sign if signs == "-" else sign, match[5], currency, side)
 
 
 def has_digits(text: str) -> bool:
@@ -113,9 +116,9 @@ class Mark(NamedTuple):
 
 @lru_cache(1 << 16)
 def mark_of(digits: str) -> Mark | None:
-    """Return the decimal mark that an amount shows, None where it has no mark."""
+    """Return the decimal mark that an amount shows to all others, None where it shows none."""
     point, comma = digits.count("."), digits.count(",")
-    if not point and not comma:
+    if not point + comma or _ARABIC in digits:
         return None
     if point and comma:
         return Mark("." if digits.rfind(".") > digits.rfind(",") else ",")
@@ -127,20 +130,22 @@ def mark_of(digits: str) -> Mark | None:
 
 
 def number(amount: Money, decimal: str) -> Decimal | None:
-    """Return an amount under a decimal mark, None where its groups are no thousands."""
+    """Return an amount under a decimal mark, "" for its own, None where its groups are no thousands."""
     shown = mark_of(amount.digits)
-    mark = decimal if decimal in _OTHER else shown.mark if shown else "."
+    mark = decimal or (shown.mark if shown else ".")
+    digits = amount.digits
+    if _ARABIC in digits:
+        mark, digits = ".", digits.replace(".", ",").replace(_ARABIC, ".")
+    whole, _, decimals = digits.partition(mark)
     other = _OTHER[mark]
-    whole, _, decimals = amount.digits.partition(mark)
     # Groups of two stand before the last one in India, with commas.
     group = r"(,\d{2,3})*,\d{3}" if other == "," else r"(\.\d{3})+"
     are_groups = other not in whole or re.fullmatch(rf"\d{{1,3}}{group}", whole)
-    if other in decimals or mark in decimals or not are_groups:
+    whole = whole.replace(other, "")
+    if other in decimals or mark in decimals or not are_groups or len(whole.lstrip("0")) > _MOST_WHOLE:
         return None
-    value = amount.sign * Decimal((whole.replace(other, "") or "0") + "." + (decimals or "0"))
-    if len(decimals) > _MOST_DECIMALS:
-        value = round(value, _MEANT_DECIMALS)
-    return value if len(whole.replace(other, "").lstrip("0")) <= _MOST_WHOLE else None
+    value = amount.sign * Decimal(f"{whole or 0}.{decimals or 0}")
+    return round(value, _MEANT_DECIMALS) if len(decimals) > _MOST_DECIMALS else value
 
 
 @dataclass(frozen=True)
@@ -166,10 +171,8 @@ class Figures:
                 rows = cells.matches(column, pattern) & left
                 plain += [(mark, rows)] if rows.any() else []
                 left &= ~rows
-        odd = (
-            {text: money(text) for text in cells.unique(column.filter(pa.array(left)))} if left.any() else {}
-        )
-        return cls(column, blank, plain, odd, is_numeric)
+        odd = cells.unique(column.filter(pa.array(left))) if left.any() else []
+        return cls(column, blank, plain, {text: money(text) for text in odd}, is_numeric)
 
     def rows_where(self, texts: Collection[str]) -> Mask:
         """Return the rows of some of the other texts."""
@@ -177,77 +180,68 @@ class Figures:
             return np.zeros(len(self.column), dtype=bool)
         return cells.mask(pc.is_in(self.column, value_set=pa.array([*texts], schema.TEXT)))
 
-    def are_zeros(self) -> Mask:
-        """Return the cells without any figure but zeros."""
-        return ~cells.matches(self.column, "[^0.,\\s-]")
-
     @cached_property
     def has_amount(self) -> Mask:
         """The cells that hold an amount."""
-        rows = self.rows_where([text for text, amount in self.odd.items() if amount and amount.digits])
-        for _, own in self.plain:
-            rows = rows | own
-        return rows
+        odd = self.rows_where([text for text, amount in self.odd.items() if amount and amount.digits])
+        has_amount: Mask = np.logical_or.reduce([odd, *(rows for _, rows in self.plain)])
+        return has_amount
 
     @cached_property
     def is_broken(self) -> Mask:
         """The cells that hold something and are no amount."""
         return self.rows_where([text for text, amount in self.odd.items() if amount is None])
 
+    @property
+    def amounts(self) -> list[Money]:
+        """The different amounts of other forms than plain ones."""
+        return [amount for amount in self.odd.values() if amount]
+
     def texts_of(self, part: str) -> pa.ChunkedArray | None:
         """Return the `currency` or the `side` beside each amount, None where no amount has one."""
-        if not any(amount and getattr(amount, part) for amount in self.odd.values()):
+        if not any(getattr(amount, part) for amount in self.amounts):
             return None
-        meanings = {text: getattr(amount, part) for text, amount in self.odd.items() if amount}
-        return cells.each(self.column, lambda text: meanings.get(text, ""), schema.TEXT)
+        return cells.each(self.column, lambda text: getattr(self.odd.get(text), part, ""), schema.TEXT)
 
     @property
     def marks(self) -> set[Mark]:
         """The decimal marks that the amounts show."""
-        if self.is_numeric:
-            return set()
-        marks = {Mark(mark) for mark, _ in self.plain if mark}
-        return marks | {
-            mark for amount in self.odd.values() if amount and (mark := mark_of(amount.digits)) is not None
-        }
+        odd = {mark for amount in self.amounts if (mark := mark_of(amount.digits))}
+        return set() if self.is_numeric else odd | {Mark(mark) for mark, _ in self.plain if mark}
 
     @property
     def own_mark(self) -> str:
-        """The decimal mark of a column that shares it with no other; an open one has decimals."""
+        """The decimal mark of a column alone, "" for several; an open one has decimals."""
         marks = {one.mark for one in self.marks if not one.is_open} or {one.mark for one in self.marks}
-        return marks.pop() if len(marks) == 1 else EACH
+        return marks.pop() if len(marks) == 1 else ""
 
     def values(self, decimal: str) -> tuple[pa.ChunkedArray, Mask]:
         """Return the amounts as decimals under a mark, null without one, and the cells that are no amount."""
         decimal = "." if self.is_numeric else decimal
         bad = np.zeros(len(self.column), dtype=bool)
-        texts = self.column
+        texts, scale = self.column, _PLAIN_DECIMALS
         for mark, rows in self.plain:
-            if mark and decimal not in (mark, EACH):
+            if mark and decimal not in (mark, ""):
                 bad |= rows
             elif mark:
                 texts = _with_point(texts, mark, rows)
-        values = {
-            text: None if amount is None else self._value(amount, decimal)
-            for text, amount in self.odd.items()
-        }
-        wrong = [
-            text for text, value in values.items() if value is None and (self.odd[text] or _NOTHING).digits
-        ]
-        wrong += [text for text, amount in self.odd.items() if amount is None]
-        bad |= self.rows_where(wrong)
-        if values:
+        if self.odd:
+            values = {
+                text: number(amount, decimal) if amount and amount.digits else None
+                for text, amount in self.odd.items()
+            }
+            scale = max(
+                scale, *(len(f"{value:f}".partition(".")[2]) for value in values.values() if value), 0
+            )
+            bad |= self.rows_where(
+                [text for text, value in values.items() if value is None and self.odd[text] != Money(1, "")]
+            )
             meant = {text: None if value is None else f"{value:f}" for text, value in values.items()}
             odd = cells.each(self.column, meant.get, schema.TEXT)
-            is_odd = self.rows_where(meant)
-            texts = pc.if_else(pa.array(is_odd), odd, texts)
-        scale = max([_PLAIN_DECIMALS, *(_decimals(value) for value in values.values() if value is not None)])
+            texts = pc.if_else(pa.array(self.rows_where(meant)), odd, texts)
         bad |= cells.matches(texts, rf"[1-9]\d{{{_MOST_WHOLE}}}") & ~cells.mask(pc.is_null(texts))
         texts = pc.if_else(pa.array(bad | self.blank), pa.scalar(None, schema.TEXT), texts)
         return pc.cast(texts, pa.decimal128(LONGEST, scale)), bad
-
-    def _value(self, amount: Money, decimal: str) -> Decimal | None:
-        return number(amount, decimal) if amount.digits else None
 
     @property
     def residues(self) -> Mask:
@@ -256,11 +250,6 @@ class Figures:
         return self.rows_where(
             [text for text, parts in digits.items() if len(parts) > 1 and len(parts[-1]) > _MOST_DECIMALS]
         )
-
-
-def _decimals(value: Decimal) -> int:
-    exponent = value.as_tuple().exponent
-    return -exponent if isinstance(exponent, int) and exponent < 0 else 0
 
 
 def _with_point(texts: pa.ChunkedArray, mark: str, rows: Mask) -> pa.ChunkedArray:
@@ -273,40 +262,34 @@ def _with_point(texts: pa.ChunkedArray, mark: str, rows: Mask) -> pa.ChunkedArra
     return changed if changed is texts or rows.all() else pc.if_else(pa.array(rows), changed, texts)
 
 
-def decimal_mark(figures: Collection[Figures], options: Options, currency: str, problems: Problems) -> str:
+def decimal_mark(figures: Collection[Figures], currency: str, problems: Problems) -> str:
     """Return the decimal mark that columns of amounts share; where none of them shows it, it is a problem.
 
-    The decimals of the one currency of a file, if it has one, settle amounts such as 1.255.
+    It is "" where both are marks and each amount is clear by itself. The decimals of the one currency of a
+    file, if it has one, settle amounts such as 1.255.
     """
-    if stated := options.get("decimal"):
-        return stated
     marks = {mark for one in figures for mark in one.marks}
     clear = {mark.mark for mark in marks if not mark.is_open}
     open_marks = {mark.mark for mark in marks if mark.is_open}
     if len(clear) == 1:
         return clear.pop()
     if clear:
-        is_each_clear = not open_marks and not any(mark.is_grouped for mark in marks)
-        ways = [EACH] if is_each_clear else [".", ","]
-        problems.ask("decimal_marks", [{"decimal": way} for way in ways])
-        return EACH
+        if open_marks or any(mark.is_grouped for mark in marks):
+            problems.ask("decimal_marks")
+        return ""
     if not open_marks:
         return "."
     mark = min(open_marks) if len(open_marks) == 1 else "."
-    decimals = MINOR_UNITS.get(currency, USUAL) if currency else USUAL
-    if decimals == USUAL:
-        text = next(
-            amount.digits
-            for one in figures
-            for amount in one.odd.values()
-            if amount and (shown := mark_of(amount.digits)) and shown.is_open
-        )
-        problems.ask(
-            "decimal",
-            [{"decimal": mark}, {"decimal": _OTHER[mark]}],
-            value=text,
-            as_thousands=text.replace(mark, ""),
-            as_decimals=text.replace(mark, "."),
-        )
-        return "."
-    return mark if decimals else _OTHER[mark]
+    decimals = MINOR_UNITS.get(currency, USUAL)
+    if decimals != USUAL:
+        return mark if decimals else _OTHER[mark]
+    all_digits = (amount.digits for one in figures for amount in one.amounts)
+    text = next(digits for digits in all_digits if (shown := mark_of(digits)) and shown.is_open)
+    problems.ask(
+        "decimal",
+        [{"decimal": mark}, {"decimal": _OTHER[mark]}],
+        value=text,
+        as_thousands=text.replace(mark, ""),
+        as_decimals=text.replace(mark, "."),
+    )
+    return "."

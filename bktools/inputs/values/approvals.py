@@ -50,8 +50,7 @@ def read_approvals(reading: Reading) -> None:
                 # A bank's states say nothing of approvals, and its entries are not exported.
                 return
             is_of_approvals = not texts.isdisjoint(terms.values("settled"))
-        if is_of_approvals:
-            _ask_unknown(reading, saying, approving)
+        _ask_unknown(reading, saying, approving)
     approved = cells.each(column, lambda text: terms.normal(text) in approving, schema.FLAG)
     reading.result["approved"] = approved
     for rows, code in ((approved, "approved"), (pc.invert(approved), "not_approved")):

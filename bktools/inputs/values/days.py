@@ -6,6 +6,7 @@ import datetime as dt
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Final
 
 import pyarrow as pa
@@ -133,61 +134,53 @@ def same_days(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def read_days(
-    column: pa.ChunkedArray, all_cells: Sequence[pa.ChunkedArray], options: Options, problems: Problems
+    column: pa.ChunkedArray,
+    form: str | None = None,
+    year: int | None = None,
+    *,
+    problems: Problems | None = None,
+    others: Sequence[pa.ChunkedArray] = (),
 ) -> tuple[pa.ChunkedArray, Mask]:
-    """Return the days of a column, and which cells are none.
+    """Return the days of a column, and which cells are none; a clear day needs no format.
 
-    The order of day and month is that of `all_cells`, with rows that are left out; where none of them shows
-    it, it is a problem.
+    Without a format, the order of day and month is the one that the days of this and of `others` show; where
+    they do not, it is a problem.
     """
     column = without_times(column)
     texts = cells.unique(column)
-    form = options.get("date_format")
-    if form and form not in ORDERS.values():
-        meaning = {text: _by_format(text, form, options.get("year")) for text in texts}
+    if form in (None, *ORDERS.values()):
+        order = next((order for order, own in ORDERS.items() if own == form), "")
+        if form is None and problems is not None:
+            order = _order(texts, others, year, problems)
+        meaning = {text: (days := days_of(text, year)).get(order, days.get("")) for text in texts}
     else:
-        order = next((order for order, own in ORDERS.items() if own == form), "") or _order(
-            texts, all_cells, options, problems
-        )
-        meaning = {}
-        for text in texts:
-            days = days_of(text, options.get("year"))
-            meaning[text] = days.get(order, days.get(""))
+        meaning = {text: _by_format(text, str(form), year) for text in texts}
     read = cells.each(column, meaning.get, schema.DATE)
     return read, cells.mask(pc.is_null(read)) & ~cells.blank(column)
 
 
 def _by_format(text: str, form: str, year: int | None) -> dt.date | None:
-    if form == SERIAL:
-        if is_serial(text):
-            return _FIRST_DAY + dt.timedelta(int(float(text)))
-    elif day := parsed(text, form):
-        return day
+    if form == SERIAL and is_serial(text):
+        return _FIRST_DAY + dt.timedelta(int(float(text)))
     # A day of another form counts where it has one order alone.
-    return days_of(text, year).get("")
+    return parsed(text, form) or days_of(text, year).get("")
 
 
 def _order(
-    texts: Sequence[str], all_cells: Sequence[pa.ChunkedArray], options: Options, problems: Problems
+    texts: Sequence[str], others: Sequence[pa.ChunkedArray], year: int | None, problems: Problems
 ) -> str:
-    year = options.get("year")
-    open_texts = [text for text in texts if (days := days_of(text, year)) and "" not in days]
-    if not open_texts:
+    open_days = [(text, days) for text in texts if (days := days_of(text, year)) and "" not in days]
+    if not open_days:
         return "dmy"
-    seen = {*texts, *(text for column in all_cells for text in cells.unique(without_times(column)))}
     # A day such as 25/01 settles the order of all.
-    settled = {_settles(text) for text in seen} - {""}
+    every = chain(texts, *(cells.unique(without_times(column)) for column in others))
+    settled = {_settles(text) for text in every} - {""}
     if len(settled) == 1:
         return settled.pop()
-    text = open_texts[0]
-    days = days_of(text, year)
-    problems.ask(
-        "date_format",
-        [{"date_format": form} for form in ORDERS.values()],
-        value=text,
-        day_first=days["dmy"],
-        month_first=days["mdy"],
-    )
+    text, days = open_days[0]
+    choices = [{"date_format": form} for form in ORDERS.values()]
+    day_first, month_first = days["dmy"], days["mdy"]
+    problems.ask("date_format", choices, value=text, day_first=day_first, month_first=month_first)
     return "dmy"
 
 

@@ -1,68 +1,103 @@
-"""What entries and ledgers share: their rows, days, signed amounts and currencies."""
+"""What entries and ledgers share: their rows, days, signed amounts and currencies.
+
+Where no amount has a minus, its side says its sign. Where some have one, the file may be read in two ways:
+the amounts have signs of their own, or a minus reverses a posting of its side. They have their own where all
+of one side have a minus and none of the other; else the vouchers of a ledger decide.
+A minus in few amounts of each side reverses; all else is asked.
+"""
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
+from itertools import permutations
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.caller import setting
 from bktools.frames import schema
-from bktools.inputs import cells
+from bktools.inputs import cells, terms
 from bktools.inputs.assignment import MONEY, ask_amount, ask_column, ask_of_totals, candidates, other_days
-from bktools.inputs.columns import most
+from bktools.inputs.fields import Column, most, says_kind, side_of
 from bktools.inputs.options import keeps_reports
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
 from bktools.inputs.rows import entries_only, fill_down
 from bktools.inputs.table import Mask
-from bktools.inputs.values.amounts import LONGEST, Figures, decimal_mark, is_not_zero
+from bktools.inputs.values.amounts import LONGEST, Figures, decimal_mark, is_not_zero, money
 from bktools.inputs.values.currencies import only_currency, only_of_headings, read_currency, settle_foreign
-from bktools.inputs.values.days import is_serial, lacks_year, parsed, read_days
-from bktools.inputs.values.sides import ask_side, with_sides, without_skipped_sides
-
-_EXAMPLE = dt.date(2026, 10, 31)
+from bktools.inputs.values.days import is_serial, lacks_year, read_days
 
 
-def find_money(reading: Reading) -> list[str]:
+def read_money(reading: Reading, own_currency: str | None) -> None:
+    """Read `date`, `amount` and `currency` into the result, and the sums of both sides.
+
+    A format says how they are written: a cell that is written otherwise is an `InputError`.
+    """
+    fields = _find_money(reading) if reading.books is None else [*filter(reading.has, MONEY)]
+    if reading.has("currency"):
+        named = {text.strip() for text in cells.unique(reading.column("currency")) if text.strip()}
+        only = named.pop() if len(named) == 1 else ""
+        reading.table = replace(reading.table, currency=only or reading.table.currency * (not named))
+    if not fields and reading.asked.get("amount") != "":
+        return
+    if reading.books is None and not _keep_entries(reading, _figures(reading, fields)):
+        return
+    read_date(reading)
+    if not fields:
+        return
+    figures = _figures(reading, fields)
+    values = _read_values(reading, figures, own_currency)
+    amount, halves = _signed(reading, figures, values)
+    reading.result["amount"] = _turned(reading, amount).cast(pa.decimal128(LONGEST, amount.type.scale))
+    if reading.books is not None and reading.books.totals:
+        reading.sums = {side: total(half) for side, half in halves.items()}
+    if reading.books is None:
+        settle_foreign(reading, only_of_headings(reading, figures) or own_currency)
+    read_currency(reading, figures, own_currency)
+
+
+def _find_money(reading: Reading) -> list[str]:
     """Return the fields of the amounts that have a column; without any, they are asked for."""
-    places, columns = reading.places, reading.asked
-    if "date" not in {*places, *reading.may_lack} and columns.get("date") != "":
+    asked = reading.asked
+    if "date" not in {*reading.places, *reading.may_lack} and asked.get("date") != "":
         ask_column(reading, "date")
-    named = [name for name in MONEY if name in places]
-    for name in named:
-        column = reading.seen(places[name])
-        if column.filled and not column.are_amounts(0.5) and not reading.is_asked(name):
-            reading.note("no_amounts", heading=column.heading, value=column.filled[0][:20])
-            reading.leave(name)
-    _choose_pair_or_amount(reading)
-    is_half = sum(map(reading.has, MONEY)) == 1 and not reading.has("amount")
-    if not any(map(reading.has, MONEY)) or (is_half and not {"debit", "credit"} & columns.keys()):
-        # Without an amount in the currency of the books, one in another currency may be it.
-        reading.leave(*MONEY, "foreign_amount")
-        if columns.get("amount") != "":
-            # Where a heading is known and its cells are no amounts, the cells may have moved.
-            ask_amount(reading, is_doubtful=bool(named) and not any(map(reading.has, named)))
-    if reading.has("amount"):
-        ask_of_totals(reading)
-    return [name for name in MONEY if name in places]
-
-
-def _choose_pair_or_amount(reading: Reading) -> None:
-    """Take debit and credit, which say more than one column, or the amount."""
-    if reading.has("debit", "credit") and not reading.is_asked("debit"):
-        are_empty = all(map(cells.are_blank, (reading.column("debit"), reading.column("credit"))))
-        if _are_both_filled(reading) or (are_empty and reading.has("amount")):
-            # They are accounts or balances, or say nothing.
-            reading.leave("debit", "credit")
+    named = [*filter(reading.has, MONEY)]
+    _leave_no_amounts(reading, named)
+    # Debit and credit say more than one column.
     if reading.has("debit", "credit") and not reading.is_asked("amount"):
         reading.leave("amount")
     elif reading.has("amount"):
         reading.leave("debit", "credit")
+    is_half = reading.has("debit") != reading.has("credit")
+    if not any(map(reading.has, MONEY)) or (is_half and not {"debit", "credit"} & asked.keys()):
+        # Without an amount in the currency of the books, one in another currency may be it.
+        reading.leave(*MONEY, "foreign_amount")
+        if asked.get("amount") != "":
+            # Where a heading is known and its cells are no amounts, the cells may have moved.
+            ask_amount(reading, is_doubtful=bool(named) and not any(map(reading.has, named)))
+    if reading.has("amount"):
+        ask_of_totals(reading)
+    fields = [*filter(reading.has, MONEY)]
+    if fields == ["amount"] and not reading.has("side") and not reading.is_asked("side"):
+        ask_side(reading)
+    return fields
+
+
+def _leave_no_amounts(reading: Reading, named: list[str]) -> None:
+    """Leave columns whose cells are no amounts, and pairs that are accounts or balances, or say nothing."""
+    for name in named:
+        column = reading.seen(reading.places[name])
+        if column.filled and not column.are_amounts(0.5) and not reading.is_asked(name):
+            reading.note("no_amounts", heading=column.heading, value=column.filled[0][:20])
+            reading.leave(name)
+    if reading.has("debit", "credit") and not reading.is_asked("debit"):
+        are_empty = all(cells.are_blank(reading.column(name)) for name in ("debit", "credit"))
+        if _are_both_filled(reading) or (are_empty and reading.has("amount")):
+            reading.leave("debit", "credit")
 
 
 def _are_both_filled(reading: Reading) -> bool:
@@ -70,88 +105,50 @@ def _are_both_filled(reading: Reading) -> bool:
     return sum(is_not_zero(debit) and is_not_zero(credit) for debit, credit in rows) * 2 > len(rows)
 
 
-def _figures(reading: Reading, fields: Sequence[str]) -> dict[str, Figures]:
+def _figures(reading: Reading, fields: list[str]) -> dict[str, Figures]:
     numeric = reading.table.numeric
     return {
         name: Figures.of(reading.column(name), is_numeric=reading.places[name] in numeric) for name in fields
     }
 
 
-def read_money(reading: Reading, own_currency: str | None) -> dict[str, Decimal]:
-    """Read `date`, `amount` and `currency` into the result; return the sums of both sides."""
-    fields = find_money(reading)
-    if reading.has("currency"):
-        named = {text.strip() for text in cells.unique(reading.column("currency")) if text.strip()}
-        reading.table = replace(reading.table, currency=named.pop() if len(named) == 1 else "")
-    if not fields and reading.asked.get("amount") != "":
-        return {}
-    if not reading.has("side") and fields == ["amount"] and not reading.is_asked("side"):
-        ask_side(reading)
-    figures, whole = _figures(reading, fields), reading.table
-    keep = entries_only(reading, figures) if figures else np.ones(len(whole.lines), dtype=bool)
+def _keep_entries(reading: Reading, figures: dict[str, Figures]) -> bool:
+    """Keep the rows that are entries; return whether there are any."""
+    keep = entries_only(reading, figures) if figures else np.ones(len(reading.table.lines), dtype=bool)
     if reading.options.get("fill_down"):
         fill_down(reading)
     if reading.has("side", "amount"):
         keep &= without_skipped_sides(reading, keep)
-    if not keep.any():
-        if not reading.problems:
-            reading.problems.ask("no_entries")
-        return {}
-    reading.table = reading.table.rows(keep)
-    read_date(reading, whole.columns)
-    if not figures:
-        return {}
-    figures = figures if keep.all() else _figures(reading, fields)
-    sums = _signed(reading, figures, _read_values(reading, figures, own_currency))
-    settle_foreign(reading, only_of_headings(reading, figures) or own_currency)
-    read_currency(reading, figures, own_currency)
-    return sums
+    if keep.any():
+        reading.table = reading.table.rows(keep)
+    elif not reading.problems:
+        reading.problems.ask("no_entries")
+    return bool(keep.any())
 
 
-def read_stated(reading: Reading, decimal: str, date_format: str | None) -> dict[str, Decimal]:
-    """Read `date` and `amount` of a format, which says how they are written; return the sums of both sides.
-
-    A cell that is written otherwise is an `InputError`: the file is damaged.
-    """
-    table = reading.table
-    fields = [name for name in MONEY if name in reading.places]
-    if date_format is None:
-        read_date(reading, table.columns)
-        reading.raise_problems()
-    else:
-        column = cells.trimmed(reading.column("date"))
-        days = cells.each(column, lambda text: parsed(text, date_format), schema.DATE)
-        example = f"{_EXAMPLE:{date_format}}"
-        # Python takes a day or a month of one digit, too.
-        wrong = cells.mask(pc.is_null(days)) | cells.mask(pc.not_equal(pc.utf8_length(column), len(example)))
-        reading.refuse("date", wrong, "no_date", example=example)
-        reading.result["date"] = days
-    figures = {name: Figures.of(reading.column(name)) for name in fields}
-    values = {name: own.values(decimal) for name, own in figures.items()}
-    neither = np.logical_and.reduce([own.blank for own in figures.values()])
-    reading.refuse(fields[0], neither, "no_amount")
-    for name, (_, bad) in values.items():
-        reading.refuse(name, bad | figures[name].residues, "other_amount", decimal=decimal)
-    return _signed(reading, figures, {name: column for name, (column, _) in values.items()})
-
-
-def read_date(reading: Reading, all_columns: Sequence[pa.ChunkedArray]) -> None:
-    """Read the days of a table; `all_columns` are those of rows that are left out, too."""
-    if "date" not in reading.places:
+def read_date(reading: Reading) -> None:
+    """Read the days of a table."""
+    if not reading.has("date"):
         return
-    place, options = reading.places["date"], reading.options
-    column = reading.column("date")
-    if not options.get("date_format") and most(reading.sample("date"), is_serial, 1):
+    place, options, column = reading.places["date"], reading.options, reading.column("date")
+    if reading.books is not None:
+        days, bad = read_days(column, reading.books.date_format)
+        reading.refuse("date", reading.blank("date"), "empty_date")
+        reading.refuse("date", bad, "no_date")
+    elif not options.get("date_format") and most(reading.sample("date"), is_serial, 1):
         reading.problems.ask("date_serial", [{"date_format": "serial"}], value=column[0].as_py())
         return
-    left_out = [reading.table.left_out[place]] if reading.table.left_out else []
-    days, bad = read_days(column, [all_columns[place], *left_out], options, reading.problems)
+    else:
+        # Rows that are left out tell the order of day and month, too.
+        whole = reading.whole[place : place + 1]
+        form, year = options.get("date_format"), options.get("year")
+        days, bad = read_days(column, form, year, problems=reading.problems, others=whole)
+        if bad.any() and not reading.problems.has("date_format"):
+            _ask_of_no_days(reading, bad, cells.unique(column.filter(pa.array(bad))))
     reading.result["date"] = days
-    if bad.any() and not reading.problems.has("date_format"):
-        _ask_of_no_days(reading, bad, cells.unique(column.filter(pa.array(bad))))
 
 
-def _ask_of_no_days(reading: Reading, bad: Mask, texts: Sequence[str]) -> None:
+def _ask_of_no_days(reading: Reading, bad: Mask, texts: list[str]) -> None:
     """Ask about cells that are no days: the year, what is to be corrected, or rows that are no entries."""
     without_year = [text for text in texts if lacks_year(text) and not reading.options.get("year")]
     broken = [text for text in texts if text.strip()[:1].isdigit()]
@@ -175,15 +172,23 @@ def _read_values(
     reading: Reading, figures: dict[str, Figures], own_currency: str | None
 ) -> dict[str, pa.ChunkedArray]:
     """Return the unsigned columns of amounts; cells that are none are problems."""
-    currency = only_currency(reading, figures, own_currency)
-    decimal = decimal_mark(list(figures.values()), reading.options, currency, reading.problems)
-    if decimal == "each":
-        reading.note("each_decimal_mark")
+    books, problems = reading.books, reading.problems
+    if books is not None:
+        decimal = books.decimal
+        neither = np.logical_and.reduce([own.blank for own in figures.values()])
+        reading.refuse(next(iter(figures)), neither, "no_amount")
+    else:
+        currency = only_currency(reading, figures, own_currency)
+        decimal = reading.options.get("decimal") or decimal_mark([*figures.values()], currency, problems)
+        if not decimal and not problems.has("decimal_marks"):
+            reading.note("each_decimal_mark")
     values = {}
     for name, own in figures.items():
         values[name], bad = own.values(decimal)
+        if books is not None:
+            reading.refuse(name, bad | own.residues, "other_amount", decimal=decimal)
         reading.note_rows("residues", own.residues, heading=reading.heading(name))
-        if bad.any() and not reading.problems.has("decimal"):
+        if bad.any() and not problems.has("decimal"):
             _ask_of_bad(reading, name, bad)
     return values
 
@@ -200,21 +205,166 @@ def _ask_of_bad(reading: Reading, name: str, bad: Mask) -> None:
     reading.ask_of_rows(code, bad, choices, field=name, heading=reading.heading(name), value=text)
 
 
-def _signed(
-    reading: Reading, figures: dict[str, Figures], values: dict[str, pa.ChunkedArray]
-) -> dict[str, Decimal]:
-    """Read one amount a row, positive for debit unless the file has its own signs; return both sums."""
-    amount, both = with_sides(reading, figures, values)
+def _turned(reading: Reading, amount: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return amounts with the other sign where a report, or an option, has it."""
     if reading.turned:
         is_turned = pa.array(np.isin(reading.table.lines, [*reading.turned]))
         amount = pc.if_else(is_turned, pc.negate(amount), amount)
     if reading.options.get("negate"):
         amount = pc.negate(amount)
         reading.note("negated")
-    reading.result["amount"] = amount.cast(pa.decimal128(LONGEST, amount.type.scale))
-    return {side: total(column) for side, column in zip(("debit", "credit"), both, strict=True)}
+    negative = _count(pc.less(amount, pa.scalar(_ZERO, amount.type)))
+    if reading.kind == "entries" and negative > _MOSTLY * len(amount):
+        # As a bank signs what is paid; the sums of spending would be negative.
+        reading.note("mostly_negative", count=negative, of=len(amount), option=setting("negate", True))
+    return amount
 
 
 def total(column: pa.ChunkedArray) -> Decimal:
     """Return the sum of amounts."""
     return pc.sum(column.cast(pa.decimal128(LONGEST, column.type.scale))).as_py() or Decimal()
+
+
+_ZERO = Decimal()
+# The share of vouchers that proves the signs.
+_BALANCED = 0.5
+# A minus in at most such a share of the amounts of each side reverses.
+_REVERSALS = 0.2
+# A share of negative amounts that says how the file signs spending.
+_MOSTLY = 0.8
+
+
+def ask_side(reading: Reading) -> None:
+    """Ask about a column of sides without a known heading, beside amounts that all have one sign."""
+    if any((amount := money(cell)) and amount.sign < 0 for cell in reading.sample("amount")):
+        return
+    beside = [reading.seen(place) for place in candidates(reading, "side")]
+    choices: list[Choice] = [{"columns": {"side": column.heading}} for column in beside]
+    if not beside:
+        beside = [column for column in map(reading.seen, reading.free()) if _may_say_sides(column)]
+        if reading.kind == "ledger":
+            beside = [column for column in beside if not all(map(says_kind, column.filled))]
+        choices = [
+            {"columns": {"side": column.heading}, "sides": dict(zip(kinds, ("debit", "credit"), strict=True))}
+            for column in beside
+            for kinds in permutations(dict.fromkeys(map(str.strip, column.sample)))
+        ]
+    if beside:
+        headings = [column.heading for column in beside]
+        reading.problems.ask("side", [*choices, {"columns": {"side": ""}}], headings=headings)
+
+
+def _may_say_sides(column: Column) -> bool:
+    """Whether each cell is one of two words, of which one is a side, or whose heading says a side."""
+    kinds = {cell.strip() for cell in column.sample}
+    are_two = len(kinds) == 2 and "" not in kinds and len(column.sample) > 3
+    says_sides = column.is_headed("side", "side_in_letters", "entry_type") or any(map(side_of, kinds))
+    return are_two and says_sides
+
+
+def sides_of(reading: Reading) -> pa.ChunkedArray:
+    """Return what the column of sides says: debit, credit, skip, or "" where it says none of them."""
+    own = {terms.normal(word): side for word, side in reading.options.get("sides", {}).items()}
+    if any(terms.normal(text) == "md" for text in reading.sample("side")):
+        # The two sides of Czech books: beside MD, D is the credit.
+        own = {"d": "credit", **own}
+    return cells.each(
+        reading.column("side"),
+        lambda text: own.get(terms.normal(text)) or own.get(text.strip()) or side_of(text),
+        schema.TEXT,
+    )
+
+
+def without_skipped_sides(reading: Reading, keep: Mask) -> Mask:
+    """Return the rows whose side is not left out; words that are no side are problems."""
+    sides, column = sides_of(reading), cells.trimmed(reading.column("side"))
+    is_unknown = keep & cells.mask(pc.equal(sides, ""))
+    for text in cells.unique(column.filter(pa.array(is_unknown))):
+        rows = is_unknown & cells.mask(pc.equal(column, text))
+        # An empty cell is an entry of the side that has no word.
+        choices = [{"sides": {text: side}} for side in (*["skip"] * bool(text), "debit", "credit")]
+        reading.ask_of_rows("side_unknown", rows, choices, word=text, heading=reading.heading("side"))
+    is_skipped = cells.mask(pc.equal(sides, "skip"))
+    reading.note_rows("sides_skipped", keep & is_skipped, heading=reading.heading("side"))
+    return ~is_skipped
+
+
+def _signed(
+    reading: Reading, figures: Mapping[str, Figures], values: Mapping[str, pa.ChunkedArray]
+) -> tuple[pa.ChunkedArray, dict[str, pa.ChunkedArray]]:
+    """Return the signed amounts, and the debits and credits that they are made of, if there are two sides."""
+    sides = None
+    if "amount" in values:
+        sides = sides_of(reading) if reading.has("side") else figures["amount"].texts_of("side")
+        if sides is None:
+            return values["amount"], {}
+    kind = pa.decimal128(LONGEST - 1, max(column.type.scale for column in values.values()))
+    zero, empty = pa.scalar(_ZERO, kind), reading.constant(_ZERO, kind)
+    amounts = {name: pc.fill_null(column.cast(kind), zero) for name, column in values.items()}
+    debit, credit = amounts.get("debit", empty), amounts.get("credit", empty)
+    if sides is not None:
+        is_credit, amount = pc.equal(sides, "credit"), amounts["amount"]
+        debit, credit = pc.if_else(is_credit, zero, amount), pc.if_else(is_credit, amount, zero)
+    else:
+        both = cells.mask(pc.and_(pc.not_equal(debit, zero), pc.not_equal(credit, zero)))
+        if reading.options.get("net"):
+            reading.note_rows("net", both)
+        else:
+            reading.ask_of_rows("both_sides", both, [{"net": True}] if "date" in reading.result else [])
+    own, turned, halves = (
+        pc.add(debit, credit),
+        pc.subtract(debit, credit),
+        {"debit": debit, "credit": credit},
+    )
+    if _have_own_signs(reading, own, turned, halves):
+        return own, {"debit": debit, "credit": pc.negate(credit)}
+    return turned, halves
+
+
+def _have_own_signs(
+    reading: Reading, own: pa.ChunkedArray, turned: pa.ChunkedArray, halves: Mapping[str, pa.ChunkedArray]
+) -> bool:
+    """Whether the amounts have signs of their own, which their sides do not turn."""
+    if stated := reading.options.get("signs"):
+        return bool(stated == "own")
+    zero = pa.scalar(_ZERO, own.type)
+    are_minus = [cells.mask(pc.less(half, zero)) for half in halves.values()]
+    if not np.logical_or.reduce(are_minus).any() or own.equals(turned):
+        return False
+    (minus, plus), (other_minus, other_plus) = (
+        (int(rows.sum()), _count(pc.greater(half, zero)))
+        for rows, half in zip(are_minus, halves.values(), strict=True)
+    )
+    # All of one side have a minus, and none of the other.
+    is_own = bool(
+        (minus and other_plus and not plus + other_minus) or (plus and other_minus and not minus + other_plus)
+    )
+    is_open = not is_own and reading.books is None
+    if is_open and reading.kind == "ledger":
+        # Vouchers that balance as they stand have signs. A word on all lines of a voucher, such as Deposit,
+        # turns it as a whole, and it balances also then.
+        is_own = _balance(reading, own)
+        is_open = not is_own and not _balance(reading, turned)
+    many = (minus > _REVERSALS * (minus + plus), other_minus > _REVERSALS * (other_minus + other_plus))
+    if is_open and any(many):
+        sums = {name: str(pc.sum(one).as_py() or _ZERO) for name, one in (("own", own), ("turned", turned))}
+        choices: list[Choice] = [{"signs": "own"}, {"signs": "side"}]
+        reading.ask_of_rows("signs", np.logical_or.reduce(are_minus), choices, **sums)
+    if is_own:
+        reading.note("own_signs")
+    return is_own
+
+
+def _count(flags: pa.ChunkedArray) -> int:
+    return int(pc.sum(flags).as_py() or 0)
+
+
+def _balance(reading: Reading, amount: pa.ChunkedArray) -> bool:
+    """Whether more than half of the vouchers, or of the days, balance."""
+    keys = [reading.column(name) for name in ("date", "voucher_id") if reading.has(name)]
+    if not keys:
+        return False
+    names = [str(number) for number in range(len(keys))]
+    groups = pa.table([*keys, amount], [*names, "amount"]).group_by(names)
+    sums = groups.aggregate([("amount", "sum")])["amount_sum"]
+    return _count(pc.equal(sums, pa.scalar(_ZERO, sums.type))) > _BALANCED * len(sums)

