@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import shutil
 import sys
+import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from itertools import accumulate
 
-from bktools.visible import visible_line, width
+from bktools.caller import is_command
+from bktools.visible import printable, visible_line, width
 
 GAP = "  "
 INDENT = "  "
@@ -34,6 +36,25 @@ def room() -> int | None:
     if sys.stdout is not None and sys.stdout.isatty():
         return max(shutil.get_terminal_size((USUAL_WIDTH, 24)).columns, LEAST_ROOM)
     return USUAL_WIDTH if in_notebook() else None
+
+
+def readable(text: str) -> str:
+    """Return lines that are safe to print; long ones go on in the next line, indented.
+
+    Lines of a command stay whole, because they may be copied.
+    """
+    columns = None if is_command() else room()
+    return printable(
+        text if columns is None else "\n".join(_folded(each, columns) for each in text.split("\n"))
+    )
+
+
+def _folded(line: str, columns: int) -> str:
+    indent = line[: len(line) - len(line.lstrip(" "))] + "    "
+    wrap = textwrap.TextWrapper(
+        columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return wrap.fill(line) if width(line) > columns else line
 
 
 def laid_out(

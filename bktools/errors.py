@@ -9,6 +9,7 @@
     │   ├── QuestionError                     something about the file is open; its choices
     │   └── SheetNotFoundError (LookupError)  the workbook has no sheet of this name
     ├── StorageError (OSError)                a file of bktools cannot be written or read back
+    │   └── NotRecordedError                  an answer of the service is not in the journal
     ├── SnapshotNotFoundError (LookupError)   no snapshot matches the query
     ├── PlanError (ValueError)                a plan was changed after it was composed
     ├── JournalError (RuntimeError)           the journal refuses
@@ -202,6 +203,10 @@ class SheetNotFoundError(InputError, LookupError):
 
 class StorageError(BktoolsError, OSError):
     """A file of bktools cannot be written, cannot be read, or is damaged."""
+
+
+class NotRecordedError(StorageError):
+    """An outcome could not be written to the journal: the line of this error is its only record."""
 
 
 class SnapshotNotFoundError(BktoolsError, LookupError):

@@ -19,6 +19,7 @@ from bktools.close.figures import Figures
 from bktools.close.record import PeriodRecord, table_as_frame
 from bktools.close.recurring import MISSING
 from bktools.close.sentences import actions_table, label_of, valued
+from bktools.consoles import readable
 from bktools.export import ExportPlan
 from bktools.findings.check import HELD, IN_BOOKS
 from bktools.frames.incoming import source_of
@@ -26,7 +27,6 @@ from bktools.frames.schema import TEXT, to_pandas
 from bktools.frames.sums import Sum, money_of
 from bktools.reconcile import Reconciliation
 from bktools.settings import SANDBOX
-from bktools.visible import printable
 from bktools.wording import Words
 
 PLANNED, APPLIED, APPROVED = "planned", "applied", "approved"
@@ -289,7 +289,7 @@ class Close:
         last = [self.words("report.written_to", folder=self.folder)] if self.folder else []
         # The title names the sandbox alone.
         head = self.title if self.is_sandbox else f"{self.title} · {self.environment_name}"
-        return printable(
+        return readable(
             "\n  ".join([head, *self.lines, self.words("report.to_do_counts", counts=to_do), *last])
         )
 

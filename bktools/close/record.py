@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from bktools import views
 from bktools.connection import service_or_default
+from bktools.consoles import readable
 from bktools.contract import rules
 from bktools.frames.incoming import source_of
 from bktools.frames.names import in_reading_order
@@ -35,7 +36,6 @@ from bktools.journal.statements import verifications_of
 from bktools.journal.tables import table_of
 from bktools.journal.writing import open_up_to_date
 from bktools.service import Service
-from bktools.visible import printable
 from bktools.wording import words
 
 VERIFIED = pa.schema({"month": TEXT, "at": TEXT, "by": TEXT, "ledger": TEXT, "differences": COUNT})
@@ -118,7 +118,7 @@ class PeriodRecord:
         return words()(key, month=self.period, company=self.company, environment=self.environment)
 
     def __repr__(self) -> str:
-        return printable("\n  ".join([self._head, *(self.lines or [words()("record.nothing")])]))
+        return readable("\n  ".join([self._head, *(self.lines or [words()("record.nothing")])]))
 
     def _repr_html_(self) -> str:
         return views.heading(self._head) + views.table(

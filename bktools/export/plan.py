@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from bktools.consoles import INDENT
+from bktools.consoles import INDENT, readable
 from bktools.contract import export_jobs
 from bktools.errors import PlanError
 from bktools.export.overview import Overview, amounts_of_ready
@@ -26,7 +26,6 @@ from bktools.frames.columns import days_of, split_lines
 from bktools.frames.results import Result
 from bktools.frames.schema import COUNT, DATE, ENTRY_DATA, TEXT, to_pandas
 from bktools.frames.sums import summed
-from bktools.visible import printable
 from bktools.wording import Sentence, words
 
 BATCHES = pa.schema(
@@ -268,11 +267,11 @@ class ExportPlan(Result):
 
     def overview(self) -> str:
         """Return what the plan holds and lacks, as `print` shows it, without the next steps."""
-        return printable("\n".join(self._overview.lines))
+        return readable("\n".join(self._overview.lines))
 
     def __repr__(self) -> str:
         steps = [INDENT + words()("command.next", step=step) for step in self._overview.next_steps]
-        return printable("\n".join([*self._overview.lines, *steps]))
+        return readable("\n".join([*self._overview.lines, *steps]))
 
     def _repr_html_(self) -> str:
         return self._overview.html

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import polars as pl
 
-from bktools.ledger.entry_names import FIELDS
+from bktools.ledger.entry_names import FIELDS, PERSON
 from bktools.ledger.gates import FEW, HABIT
 from bktools.ledger.matching import Matching
 from bktools.ledger.study import Study
@@ -18,7 +18,10 @@ MOST_PAIRS = 400
 
 
 def carried_texts(study: Study) -> tuple[str, ...] | None:
-    """Return the texts of their entry that nine in ten singular vouchers carry, together; else None."""
+    """Return the texts of their entry that nine in ten singular vouchers carry, together; else None.
+
+    The employee's name is one only where they carry no other: what is booked by hand seldom has it.
+    """
     matching = study.matching
     some = np.flatnonzero(matching.is_singular)[:MOST_PAIRS]
     if len(some) < FEW:
@@ -32,6 +35,8 @@ def carried_texts(study: Study) -> tuple[str, ...] | None:
     ]
     fields: tuple[str, ...] = ()
     for name in (name for name in FIELDS if (getattr(study.entries, name) >= 0).any()):
+        if name == PERSON and fields:
+            break
         carries = [any((x.text([name]) or {""}) <= text for x in own) for own, text in pairs]
         if sum(carries) >= HABIT * len(pairs):
             fields, pairs = (*fields, name), [*itertools.compress(pairs, carries)]

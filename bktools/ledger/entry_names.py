@@ -9,7 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 # The texts of an entry that vouchers may carry.
-FIELDS = ("description", "document", "supplier")
+FIELDS = ("description", "document", "supplier", "person")
+# The employee's name is of many entries.
+PERSON = FIELDS[-1]
 NUMBER = re.compile(r"\d")
 ACCENTS = re.compile("[\u0300-\u036f]")
 
@@ -51,9 +53,10 @@ class Entry:
     is_original: bool
     sent: bool
     code: int
-    supplier: str | None
     description: str | None
     document: str | None
+    supplier: str | None
+    person: str | None
     id: str | None
     exported: int
     has_own_description: bool

@@ -45,6 +45,7 @@ TEXTS = {
         "description": "description",
         "document_number": "document",
         "employee_id": "employee",
+        "employee_name": "person",
         "tax_code": "code",
         "cost_centre": "centre",
         "period": "period",

@@ -84,7 +84,7 @@ class Judged:
         verdict = self.verdict
         posting: Numbers = first_rows(verdict.posting_group, verdict.groups)[verdict.group]
         for entry, rows in verdict.evidence.items():
-            if posting[entry] < 0 and verdict.status[entry] in THERE:
+            if verdict.status[entry] in THERE:
                 posting[entry] = rows[0]
         return posting
 

@@ -11,14 +11,13 @@ from typing import Any
 import pandas as pd
 
 from bktools import views
-from bktools.consoles import INDENT
+from bktools.consoles import INDENT, readable
 from bktools.frames.findings import as_html, as_lines
 from bktools.frames.incoming import in_memory
 from bktools.frames.results import Result
 from bktools.frames.schema import IN_DOUBT
 from bktools.frames.sums import NOTHING, money_of
 from bktools.ledger.verdict import ARRIVED, Status
-from bktools.visible import printable
 from bktools.wording import Words
 
 STATUSES = [status.code for status in Status]
@@ -137,7 +136,7 @@ class LedgerMatch(Result):
         others = [*self.remarks, *self.account_lines(".open_accounts")]
         findings = as_lines(self._named, self.words, "ledger")
         sums, others = ([INDENT + line for line in lines] for lines in (self.sums, others))
-        return printable("\n".join([self.headline, *sums, *findings, *others]))
+        return readable("\n".join([self.headline, *sums, *findings, *others]))
 
     def _repr_html_(self) -> str:
         lines = [*self.sums, *self.account_lines(".open_accounts"), *self.remarks]

@@ -28,7 +28,7 @@ import polars as pl
 
 from bktools.ledger.candidates import FreePieces, Group, Piece, PieceId
 from bktools.ledger.case import may_hold
-from bktools.ledger.entry_names import FIELDS, Entry
+from bktools.ledger.entry_names import FIELDS, PERSON, Entry
 from bktools.ledger.entry_rows import sums_in_a_row
 from bktools.ledger.gates import EARLIER, LATEST, UNDER_A_WEEK
 from bktools.ledger.matching import DECIDABLE
@@ -137,7 +137,7 @@ class Lookalikes:
 
     def _with_words(self, x: Entry) -> list[Piece]:
         """Return the pieces with all words of one of an entry's texts."""
-        texts = filter(None, (x.text([name]) for name in FIELDS))
+        texts = filter(None, (x.text([name]) for name in FIELDS if name != PERSON))
         with_text = self._case.free.with_text
         return [piece for text in texts for piece in with_text(text, x.day - LATEST, x.day + LATEST)]
 

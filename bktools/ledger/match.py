@@ -44,10 +44,10 @@ def match_ledger(
     exported : DataFrame
         One row per entry, and per line of a split one, as `load_export_jobs(entries=True)` returns it:
         entry_id or id; optional split_line, batch_id, state, sent_at, period, date, amount (exact, a refund
-        is negative), currency, account_code, supplier, description, document_number, employee_id, tax_code,
-        cost_centre, and names. Give all entries that were ever sent: a sum may hold entries of several
-        months. Entries of batches that were not sent are left out. A column named as one of the result's,
-        such as status, is replaced.
+        is negative), currency, account_code, supplier, description, document_number, employee_id,
+        employee_name, tax_code, cost_centre, and other names. Give all entries that were ever sent: a sum may
+        hold entries of several months. Entries of batches that were not sent are left out. A column named as
+        one of the result's, such as status, is replaced.
     ledger : DataFrame
         One row per posting, as `read_general_ledger` returns it: account_code, date, amount (exact, debit is
         positive); optional currency, foreign_amount and foreign_currency, text, document_number, voucher_id,

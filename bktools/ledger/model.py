@@ -15,8 +15,9 @@ group's last day, the end of its week or month, or the day of sending: whichever
    of several lines is as fine as an entry. The gate holds 97% of the vouchers whose amount is singular; with
    fewer than five of these it is 0 to 6 days.
 3. Proven: groups and vouchers of equal accounts and total, as many of one as of the other in one stretch of
-   days. The text denies an equal amount, where nine in ten vouchers carry the text of their entry; a singular
-   one only with no word of it. A voucher by a seldom contra account proves nothing without a text.
+   days. The text denies an equal amount, where nine in ten vouchers carry the text of their entry, or else
+   its employee's name; a singular one only with no word of it. A voucher by a seldom contra account proves
+   nothing without a text.
 4. Tax: a voucher of one account is compared with its tax. For vouchers of several accounts, rates are solved
    from all of them together, and used only if they give the postings to the cent. Then each account of a
    voucher, or each line, is a voucher of its own.

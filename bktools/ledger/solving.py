@@ -73,8 +73,9 @@ class Search:
         return possible
 
     def used(self, number: int) -> list[PieceId]:
-        """Return the pieces that a group has in any solution."""
-        return sorted({piece for chosen in self.solutions for piece in chosen[number].pieces})
+        """Return the pieces that a group has in all solutions; else those that it has in any."""
+        some = [chosen[number].pieces for chosen in self.solutions]
+        return sorted(frozenset.intersection(*some) or frozenset().union(*some))
 
     def always_used(self) -> frozenset[PieceId]:
         """Return the pieces that are explained in all solutions."""

@@ -10,7 +10,7 @@ import numpy as np
 from bktools.ledger.annotated_postings import AnnotatedPostings
 from bktools.ledger.candidates import Group, Piece
 from bktools.ledger.case import Case
-from bktools.ledger.entry_names import Entry
+from bktools.ledger.entry_names import FIELDS, Entry
 from bktools.ledger.gates import FEW, Gate
 from bktools.ledger.matching import Matching
 from bktools.ledger.tax_rates import Rates
@@ -111,7 +111,7 @@ class Study:
             at, entries = np.searchsorted(self.entries.e, wanted), self.entries
             names = ("account", "day", "cents", "is_original", "sent", "code")
             columns = [getattr(entries, name)[at].tolist() for name in names]
-            texts = entries.table.select("supplier", "description", "document", "id", "cents")[at].rows()
+            texts = entries.table.select(*FIELDS, "id", "cents")[at].rows()
             names_alone = np.full(len(at), self._describes)
             facts = (*(are_own[at] for are_own in self._are_own), names_alone)
             rows = zip(wanted, *columns, texts, *(fact.tolist() for fact in facts), strict=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bktools.ledger.candidates import Group, Piece, PieceId
+from bktools.ledger.candidates import Group, Piece, PieceId, live
 from bktools.ledger.case import may_hold
 from bktools.ledger.entry_names import Entry
 from bktools.ledger.gates import LATEST, UNDER_A_WEEK
@@ -70,7 +70,7 @@ class Telling:
             if opened:
                 offs = {one[group.number].off for one in search.solutions} - {0}
                 self._leave(group, opened, shown, offs)
-            elif always.issuperset(piece.id for piece in shown):
+            elif sum(piece.gross for piece in shown) == group.total:
                 self._match(group, shown)
         # A piece of another amount may hold more than the one entry.
         off = {
@@ -86,6 +86,7 @@ class Telling:
         draft = self.study.draft
         (status,) = states
         draft.decide(x.e, status)
+        shown = self._own_first(x, shown)
         rows = self.study.first_rows(shown)
         if status == Status.ANOTHER_ACCOUNT:  # the posting on that account first
             rows = [*self.study.rows_on_others(shown, x), *rows]
@@ -94,6 +95,15 @@ class Telling:
             self._add_tax(x, rows)
         if status == Status.BOOKED and shown:
             draft.days_late[x.e] = shown[0].day - x.day
+
+    def _own_first(self, x: Entry, shown: Sequence[Piece]) -> Sequence[Piece]:
+        """Return pieces: first those not reversed, of these the entry's own one, then the largest."""
+        left, is_single = live(shown), self.study.is_single(x)
+
+        def place(piece: Piece) -> tuple[bool, bool, int]:
+            return piece not in left, not is_single or piece.gross != x.cents, -abs(piece.gross)
+
+        return sorted(shown, key=place)
 
     def _add_tax(self, x: Entry, rows: Sequence[int]) -> None:
         """Show postings of an entry with its tax, where the ledger has that apart or for several accounts."""

@@ -110,7 +110,7 @@ class Habits:
     currency : str or None
         The ledger's own currency, None where it is not known.
     texts : tuple of str
-        The texts of entries that vouchers carry: "description", "document", "supplier".
+        The texts of entries that vouchers carry: "description", "document", "supplier"; else "person".
     """
 
     unit: str | None = None

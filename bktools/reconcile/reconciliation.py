@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 
 from bktools import views
+from bktools.consoles import readable
 from bktools.contract.accounts import CompanyInFile
 from bktools.findings.check import ROLES, SEVERITIES
 from bktools.findings.sentences import fact_and_step, with_sentences
@@ -21,7 +22,6 @@ from bktools.frames.schema import to_pandas
 from bktools.reconcile.another_chart import Doubt, doubts_of
 from bktools.reconcile.results import RESULTS
 from bktools.reconcile.suggestions import suggest
-from bktools.visible import printable
 from bktools.wording import Words, words
 
 # Checks of lines of a chart that are never created.
@@ -172,7 +172,7 @@ class Reconciliation(Result):
         return self.__dict__ | {"_listed": tables.__getitem__}
 
     def __repr__(self) -> str:
-        return printable("\n".join(["; ".join(self._headings), *as_lines(self.findings, words(), "account")]))
+        return readable("\n".join(["; ".join(self._headings), *as_lines(self.findings, words(), "account")]))
 
     def _repr_html_(self) -> str:
         return "".join(map(views.heading, self._headings)) + as_html(

@@ -16,10 +16,9 @@ import msgspec
 import platformdirs
 
 from bktools.addresses import is_loopback, normalised, normalised_host
-from bktools.consoles import listed
+from bktools.consoles import listed, readable
 from bktools.errors import ConfigurationError
 from bktools.settings.credentials import Secret, TokenSource, complaint_of
-from bktools.visible import printable
 from bktools.wording import LANGUAGES, Sentence, words
 
 SANDBOX = "sandbox"
@@ -279,7 +278,7 @@ class Settings:
         return [*rows, *((f"companies.{name}", company_id, source) for name, company_id in self.companies)]
 
     def __repr__(self) -> str:
-        return printable("\n".join(["Settings", *listed_settings(self.rows())]))
+        return readable("\n".join(["Settings", *listed_settings(self.rows())]))
 
 
 SETTINGS = {item.name: item for item in fields(Settings) if "read" in item.metadata}

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 
 from bktools import views
+from bktools.consoles import readable
 from bktools.errors import InputError
 from bktools.views import SHOWN_ROWS
-from bktools.visible import printable, visible_line
+from bktools.visible import visible_line
 from bktools.wording import Sentence, words
 
 # The outcomes, the most urgent last; the section `outcome` of `wording` has what they mean and what to do.
@@ -97,7 +98,7 @@ class Outcomes:
         counts = self._counts()
         lines = [f"{count:,} {name}{f': {meaning}' if meaning else ''}" for count, name, meaning in counts]
         shown = [*(lines or [NOTHING]), *(f"  next: {step}" for step in self.next_steps), *self._messages()]
-        return printable("\n".join(shown))
+        return readable("\n".join(shown))
 
     def _messages(self) -> list[str]:
         """Return a line with the whole message of each row that needs a step, the first of them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from bktools.errors import BktoolsError, StorageError
+from bktools.errors import BktoolsError, NotRecordedError
 from bktools.frames.batches import BatchRequest
 from bktools.journal.attempts import Attempt, record_intent, record_outcome, still_sending
 from bktools.journal.writable import WritableJournal
@@ -14,10 +14,6 @@ from bktools.service.service import send_export_job
 from bktools.service.workers import Stopped
 from bktools.submit.outcome import Outcome, Withheld, of_answer, of_error
 from bktools.wording import Sentence
-
-
-class NotRecordedError(StorageError):
-    """Raised when an outcome could not be written to the journal; its line is the only record."""
 
 
 def send_once(journal: WritableJournal, service: Service, batch: BatchRequest) -> Outcome:

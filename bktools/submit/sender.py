@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from bktools.errors import JournalError
+from bktools.errors import JournalError, NotRecordedError
 from bktools.export.plan import ExportPlan
 from bktools.frames.batches import BatchRequest
 from bktools.frames.schema import COUNT, MAYBE_SENT, TEXT
@@ -31,7 +31,7 @@ from bktools.service.service import reserve
 from bktools.service.workers import LOOK, Stopped, pause
 from bktools.submit.outcome import Outcome
 from bktools.submit.rate_limit import RateLimit
-from bktools.submit.request import NotRecordedError, send_once
+from bktools.submit.request import send_once
 from bktools.wording import words
 
 WOULD_BE_SENT = "would be sent"

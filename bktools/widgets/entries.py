@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from bktools import views
 from bktools.caller import install_command
-from bktools.consoles import in_notebook
+from bktools.consoles import in_notebook, readable
 from bktools.errors import ConfigurationError, InputError
 from bktools.export import ExportPlan
 from bktools.export.selection import selected_rows
@@ -20,7 +20,6 @@ from bktools.frames.incoming import in_memory
 from bktools.frames.names import FIRST, in_reading_order, with_names
 from bktools.frames.schema import TEXT, to_pandas
 from bktools.frames.sums import Sum, by_currency, sums_of
-from bktools.visible import printable
 from bktools.widgets.grid import MAX_ROWS, cell, display_grid, grid_class, grid_of, instead_of
 from bktools.wording import Sentence, words
 from bktools.wording.numbers import shown
@@ -147,7 +146,7 @@ class EntryPicker:
         return instead_of(self.widget, views.heading(self._summary) + table, repr(self))
 
     def __repr__(self) -> str:
-        return printable(f"EntryPicker: {self._summary}")
+        return readable(f"EntryPicker: {self._summary}")
 
     def _display_(self) -> Any:
         """Return what marimo shows; its cells run again after a click on `mo.ui.anywidget(picker.widget)`."""

@@ -12,13 +12,13 @@ from typing import Any
 import pyarrow as pa
 
 from bktools import views
-from bktools.consoles import laid_out, room
+from bktools.consoles import laid_out, readable, room
 from bktools.contract.rules import text as checked_text
 from bktools.contract.rules import whole_number
 from bktools.frames.columns import dated
 from bktools.frames.incoming import in_memory, parquet, source_of
 from bktools.frames.names import IDENTIFIERS, in_reading_order
-from bktools.visible import printable, visible_line
+from bktools.visible import visible_line
 from bktools.widgets.grid import cell, display_grid, grid_class, grid_of, instead_of
 from bktools.wording import Words, words
 from bktools.wording.numbers import MINUS, NUMBER_STYLES, number, percent
@@ -66,7 +66,7 @@ class Shown:
         notes = "; ".join(filter(None, [self._more(self.count), left_out]))
         if notes and self.total and self.whole:
             notes = texts("command.all_of_it", notes=notes, way=self.whole)
-        return printable("\n".join([*filter(None, [self.title]), *lines, *filter(None, [notes])]))
+        return readable("\n".join([*filter(None, [self.title]), *lines, *filter(None, [notes])]))
 
     def _repr_html_(self) -> str:
         rows = _texts(self.table.slice(0, self.count), self.columns, words())

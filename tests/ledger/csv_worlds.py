@@ -1,7 +1,8 @@
 """Small companies as two CSV files that a person can open: exported entries, and the ledger that has them.
 
 The column `expected` of the entries has the statuses that an accountant would accept, such as
-"missing or open"; any other one is wrong. It is empty where a promise says nothing about the entry.
+"missing or open"; any other one is wrong. It is empty where a promise says nothing about the entry. The
+column `expected_voucher` has the one that is the entry's own, where others are like it.
 """
 
 from __future__ import annotations
@@ -61,8 +62,9 @@ def write(lines: list[dict[str, str]], path: Path) -> Path:
 
 
 def wrong(match: pd.DataFrame) -> Iterator[tuple[str, str, str]]:
-    """Yield each entry with a status that is not expected: its text, the status, those expected."""
-    for row in match.to_dict("records"):
-        expected = row["expected"] if isinstance(row["expected"], str) else ""
-        if expected and row["status"] not in expected.split(" or "):
-            yield f"{row['date']:%d %b} {row['amount']} {row.get('supplier')}", row["status"], expected
+    """Yield each entry with a status or voucher that is not expected: its text, what it has, the expected."""
+    for row in match.astype("object").where(match.notna(), "").to_dict("records"):
+        own = {"status": row["expected"], "booked_voucher_id": row.get("expected_voucher")}
+        for name, expected in own.items():
+            if expected and row[name] not in expected.split(" or "):
+                yield f"{row['date']:%d %b} {row['amount']} {row.get('supplier')}", row[name], expected

@@ -65,6 +65,8 @@ def _is_headed(reading: Reading, saying: str) -> bool:
 def _ask_unknown(reading: Reading, saying: str, approving: set[str]) -> None:
     known = {*approving, *terms.values("not_approved", "no"), ""}
     counts = _counts(reading.column(saying))
+    if {*map(terms.normal, counts)} <= terms.values("batch_state"):
+        return
     unknown = {value: count for value, count in counts.items() if terms.normal(value) not in known}
     if unknown:
         sure = [value.strip() for value in counts if terms.normal(value) in approving]
