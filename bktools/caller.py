@@ -23,6 +23,8 @@ _PLAIN_WORD = re.compile(r"[A-Za-z0-9_:\\/.=+\[\]-]+")
 _APOSTROPHES = re.compile("['\u2018\u2019\u201a\u201b]")
 
 _options: ContextVar[Mapping[str, str] | None] = ContextVar("options", default=None)
+# The environment that a command's options select; None for the configured one.
+ENVIRONMENT: ContextVar[str | None] = ContextVar("environment", default=None)
 
 
 @contextmanager

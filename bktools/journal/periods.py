@@ -319,7 +319,9 @@ def totals_of(sent: pa.Table, held: pa.Table) -> list[dict[str, Any]]:
         for row in summed(table, "period", "currency").to_pylist():
             about = {"period": row["period"], "currency": row["currency"], **dict.fromkeys(PARTS, 0)}
             total = totals.setdefault((row["period"], row["currency"]), about)
-            total |= {name: row["entries"], f"{name}_amount": row["amount"] and f"{row['amount']:f}"}
+            # What adds up to nothing has an amount, too.
+            amount = None if row["amount"] is None else f"{row['amount']:f}"
+            total |= {name: row["entries"], f"{name}_amount": amount}
     return sorted(totals.values(), key=lambda row: (row["currency"] is None, row["currency"] or ""))
 
 

@@ -215,6 +215,20 @@ def test_each_month_shows_its_figures_by_currency(journal, service):
     assert listed == ["resolved", "2026-11", "job-c", 7.25]
 
 
+def test_entries_that_add_up_to_nothing_have_an_amount(journal, service):
+    """A charge and its refund that wait, or an entry of 0.00."""
+    close(
+        journal,
+        "2026-10",
+        (ENTRIES[0], "no_account", "5.00", "EUR"),
+        (ENTRIES[1], "no_account", "-5.00", "EUR"),
+    )
+    months = bktools.load_periods(COMPANY, service=service)
+    assert rows_of(months, "held_back", "held_back_amount", "open", "open_amount") == [(2, 0.0, 2, 0.0)]
+    totals = bktools.record_of("2026-10", COMPANY, service=service).totals
+    assert rows_of(totals, "open", "open_amount") == [(2, 0.0)]
+
+
 # The facts of an entry at its newest claim.
 
 

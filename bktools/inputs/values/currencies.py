@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.caller import ENVIRONMENT
 from bktools.errors import ConfigurationError
 from bktools.frames import schema
 from bktools.inputs import cells, terms
@@ -45,9 +46,9 @@ class _Stated(NamedTuple):
 
 
 def own_currency() -> str | None:
-    """Return the currency of the settings, or of its variable alone; None where neither is set."""
+    """Return the currency of the environment in use, or of its variable alone; None where neither is set."""
     try:
-        return load_settings().currency
+        return load_settings(ENVIRONMENT.get()).currency
     except ConfigurationError:
         # A file can be read without a service.
         own = os.environ.get("BKTOOLS_CURRENCY")
