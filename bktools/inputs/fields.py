@@ -20,7 +20,7 @@ from bktools.caller import name_of
 from bktools.contract import rules
 from bktools.inputs import cells, terms
 from bktools.inputs.options import OF_KIND, Options, checked
-from bktools.inputs.values.amounts import has_digits, is_not_zero, mark_of, money
+from bktools.inputs.values.amounts import has_digits, is_not_zero, mark_of, money, number
 from bktools.inputs.values.days import is_day, is_serial
 
 # The share of a column's cells that have a type.
@@ -222,7 +222,8 @@ def _may_be_name(column: Column) -> bool:
 
 def _has_mark(text: str) -> bool:
     amount = money(text)
-    return amount is not None and mark_of(amount.digits) is not None
+    # 1.1.2 is a code.
+    return amount is not None and mark_of(amount.digits) is not None and number(amount, "") is not None
 
 
 def _has_no_cents(column: Column) -> bool:

@@ -80,6 +80,7 @@ def _below_headings(grid: Grid, source: Source, options: Options) -> Reading | N
     if above:
         reading.note("rows_above", count=len(above), lines=[*above][:4])
     if top >= 0:
+        _leave_other_language(reading)
         _keep_one_table(reading)
         _ask_above(reading, above)
     _ask_of_wide_rows(reading)
@@ -220,6 +221,20 @@ def _wordy(columns: Sequence[pa.ChunkedArray]) -> list[int]:
         if wordy.any():
             wordy &= ~cells.matches(columns[place], r"^[-+( ]?\d")
     return np.flatnonzero(wordy).tolist()
+
+
+def _leave_other_language(reading: Reading) -> None:
+    """Leave out a first row that names the fields of the headings again, in another language."""
+    table, kind = reading.table, reading.kind
+    row = [cell for column in table.columns for cell in column.slice(0, 1).to_pylist()]
+    pairs = [
+        (fields_of(one, kind), fields_of(other, kind))
+        for one, other in zip(table.headings, row, strict=False)
+    ]
+    known = [(one, other) for one, other in pairs if one and other]
+    if _are_headings(row, kind) and len(known) > 1 and all(one & other for one, other in known):
+        reading.note("headings_again", line=int(table.lines[0]))
+        reading.table = table.rows(np.arange(len(table.lines)) > 0)
 
 
 def _keep_one_table(reading: Reading) -> None:

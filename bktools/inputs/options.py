@@ -1,16 +1,26 @@
 """Options: all that a person may say about a file, in Python, on the command line and in a mapping.
 
-`options.toml` declares each once. One whose value is None, False or empty says nothing, and is left out.
+Each is declared once: its type, what else its value must be, how it is typed behind a command, and its help.
+One whose value is None, False or empty says nothing, and is left out.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib.resources import files
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from bktools.caller import in_shell, name_of
 from bktools.contract import rules
@@ -20,6 +30,13 @@ from bktools.wording import Sentence
 
 Reader = TypeVar("Reader", bound=Callable[..., Any])
 Options: TypeAlias = Mapping[str, Any]
+
+
+class Rule(NamedTuple):
+    """What a value must be, as a test and in words."""
+
+    is_right: Callable[[Any], bool] = lambda _: True
+    words: str = ""
 
 
 def _is_currency(value: object) -> bool:
@@ -33,84 +50,170 @@ def _are_rows(value: str) -> bool:
         return False
 
 
-class Type(NamedTuple):
-    """What the value of an option must be: its type in Python, a test, and the rule in words."""
+_PAIRS = Rule(lambda one: isinstance(one, Mapping), "must map names to words")
+_FLAG = Rule(lambda one: isinstance(one, bool), "must be True or False")
+_LINE = Rule(lambda one: type(one) is int, "must be the number of a line")
+_ROWS = Rule(_are_rows, "must be lines such as 52,54-60, or a regular expression")
+_CHARACTER = Rule(lambda one: isinstance(one, str) and len(one) == 1, "must be one character")
+_SHEET = Rule(
+    lambda one: isinstance(one, str) or type(one) is int,
+    "must be the name of a sheet, or its position from 0",
+)
+_YEAR = Rule(lambda one: type(one) is int and 1900 <= one <= 2100, "must be a year such as 2026")
+_CURRENCY = Rule(_is_currency, "must be the code of a currency, such as EUR")
 
-    name: str = "str | None"
-    is_right: Callable[[Any], bool] = lambda _: True
-    rule: str = ""
+_SplitAccount: TypeAlias = Annotated[
+    bool, _FLAG, "--split-account: One column has the code and the name of an account."
+]
 
 
-TYPES: Mapping[str, Type] = {
-    "text": Type(),
-    "pairs": Type(
-        "Mapping[str, str] | None", lambda one: isinstance(one, Mapping), "must map names to words"
-    ),
-    "flag": Type("bool", lambda one: isinstance(one, bool), "must be True or False"),
-    "switch": Type("bool | None", lambda one: isinstance(one, bool), "must be True or False"),
-    "line": Type("int | None", lambda one: type(one) is int, "must be the number of a line"),
-    "rows": Type(is_right=_are_rows, rule="must be lines such as 52,54-60, or a regular expression"),
-    "character": Type(
-        is_right=lambda one: isinstance(one, str) and len(one) == 1, rule="must be one character"
-    ),
-    "sheet": Type(
-        "str | int | None",
-        lambda one: isinstance(one, str) or type(one) is int,
-        "must be the name of a sheet, or its position from 0",
-    ),
-    "year": Type(
-        "int | None", lambda one: type(one) is int and 1900 <= one <= 2100, "must be a year such as 2026"
-    ),
-    "currency": Type(is_right=_is_currency, rule="must be the code of a currency, such as EUR"),
-}
+class TableOptions(TypedDict, total=False):
+    """The options of every file."""
+
+    columns: Annotated[
+        Mapping[str, str] | None,
+        _PAIRS,
+        "--column FIELD=HEADING: Heading of a field; an empty heading leaves the field out, 'column 3' is "
+        "the third column.",
+    ]
+    headings: Annotated[int | None, _LINE, "--headings LINE: Line of the headings; 0: there are none."]
+    skip_rows: Annotated[
+        str | None,
+        _ROWS,
+        '--skip-rows ROWS: Leave out rows: lines such as 52,54-60, a pattern such as "SALDO|Total", or '
+        "several between ;",
+    ]
+    delimiter: Annotated[
+        str | None, _CHARACTER, "--delimiter CHARACTER: Character between two cells, such as ;"
+    ]
+    encoding: Annotated[str | None, "--encoding NAME: Encoding, such as cp1252."]
+    sheet: Annotated[str | int | None, _SHEET, "--sheet NAME: Sheet of a workbook."]
+
+
+class ChartOptions(TableOptions, total=False):
+    """The options of a chart of accounts."""
+
+    split_account: _SplitAccount
+
+
+class MoneyOptions(TableOptions, total=False):
+    """The options of days and amounts."""
+
+    decimal: Annotated[Literal[".", ","] | None, "--decimal MARK: Decimal mark of the amounts: . or ,"]
+    date_format: Annotated[
+        str | None, "--date-format FORMAT: Format of the dates, such as %d/%m/%Y, or serial."
+    ]
+    year: Annotated[int | None, _YEAR, "--year YYYY: Year of dates that have none, such as 2026."]
+    currency: Annotated[
+        str | None,
+        _CURRENCY,
+        "--currency CODE: Currency of the amounts, such as EUR, if no column has it.",
+    ]
+    sides: Annotated[
+        Mapping[str, Literal["debit", "credit", "skip"]] | None,
+        _PAIRS,
+        "--side WORD=SIDE: What a word beside an amount means: debit, credit or skip.",
+    ]
+    signs: Annotated[
+        Literal["own", "side"] | None,
+        "--signs own|side: A minus beside a side: own: the sign of the amount. side: it reverses its side.",
+    ]
+    negate: Annotated[bool, _FLAG, "--negate: Turn the sign of the amounts."]
+    net: Annotated[bool, _FLAG, "--net: A row with debit and credit is their difference."]
+    fill_down: Annotated[
+        str | None,
+        "--fill-down FIELDS: Fields that stand only in the first of their rows, such as date,account_code.",
+    ]
+
+
+class EntriesOptions(MoneyOptions, total=False):
+    """The options of entries."""
+
+    approved_values: Annotated[
+        str | None,
+        "--approved-values VALUES: Values of the approval column that count, such as OK,NOT_REQUIRED.",
+    ]
+    split_lines: Annotated[
+        bool, _FLAG, "--split-lines: Lines with equal ID, company, date and currency are one entry."
+    ]
+
+
+class LedgerOptions(MoneyOptions, total=False):
+    """The options of a general ledger."""
+
+    split_account: _SplitAccount
+    style: Annotated[
+        Literal["entry", "supplier_day", "account_day", "week", "document", "batch", "month"] | None,
+        "--style STYLE: What one posting books, if the ledger does not show it: entry, supplier_day, "
+        "account_day, week, document, batch or month.",
+    ]
+    reverse_sign: Annotated[
+        bool | None,
+        _FLAG,
+        "--reverse-sign/--keep-sign: Whether credits of the ledger are costs. By default the ledger "
+        "shows it.",
+    ]
+    verify: Annotated[
+        Literal["strict", "warn"] | None,
+        "--verify strict|warn: strict (default): the ledger must agree with its own totals. warn: a warning.",
+    ]
 
 
 class Declared(NamedTuple):
-    """An option as `options.toml` declares it."""
+    """An option: its flag, the name of its value ("" for a flag alone), its text, its type and rule.
 
-    typed: str
+    The flag of a switch has its opposite behind a stroke.
+    """
+
+    flag: str
+    value: str
     text: str
-    type: str = "text"
-    choices: Sequence[str] = ()
-
-    @property
-    def flag(self) -> str:
-        """Its flag, as --year; that of a switch has its opposite behind a stroke."""
-        return self.typed.partition(" ")[0]
-
-    @property
-    def value(self) -> str:
-        """The name of its value, "" for a flag alone."""
-        return self.typed.partition(" ")[2]
+    type: Any
+    rule: Rule
+    # The words that it may be; empty for others.
+    choices: tuple[str, ...]
 
     @property
     def repeats(self) -> bool:
         """Whether it may be typed several times."""
-        return self.type in ("pairs", "rows")
+        return self.rule in (_PAIRS, _ROWS)
 
     def refuse(self, name: str, value: Any) -> None:
         """Raise an `ArgumentError` for a value that it cannot have."""
-        kind = TYPES[self.type]
-        if not kind.is_right(value):
-            raise ArgumentError(name_of(name), kind.rule, value)
-        words = value.values() if self.type == "pairs" else (value,)
+        if not self.rule.is_right(value):
+            raise ArgumentError(name_of(name), self.rule.words, value)
+        words = value.values() if self.rule is _PAIRS else (value,)
         if self.choices and not {*words} <= {*self.choices}:
             raise ArgumentError(
                 name_of(name), Sentence("rule.one_of", choices=", ".join(self.choices)), value
             )
 
 
-def _declared() -> dict[str, dict[str, Declared]]:
-    content = tomllib.loads(files(__package__).joinpath("options.toml").read_text(encoding="utf-8"))
-    of_kind: dict[str, dict[str, Declared]] = {"rates": {}}
-    for kinds, options in content.items():
-        for kind in kinds.split():
-            of_kind.setdefault(kind, {}).update({name: Declared(**own) for name, own in options.items()})
-    return of_kind
+def _declared(kind: type) -> dict[str, Declared]:
+    options = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        rule, words = (Rule(), *hint.__metadata__)[-2:]
+        typed, text = words.split(": ", 1)
+        flag, _, value = typed.partition(" ")
+        options[name] = Declared(flag, value, text, hint.__origin__, rule, _words_of(hint.__origin__))
+    return options
+
+
+def _words_of(kind: Any) -> tuple[str, ...]:
+    """Return the words of a `Literal` in a type."""
+    if get_origin(kind) is Literal:
+        return get_args(kind)
+    return tuple(word for part in get_args(kind) for word in _words_of(part))
 
 
 # The options that each kind of file takes.
-OF_KIND: Mapping[str, Mapping[str, Declared]] = _declared()
+OF_KIND: Mapping[str, Mapping[str, Declared]] = {
+    "chart": _declared(ChartOptions),
+    "accounts": _declared(TableOptions),
+    "entries": _declared(EntriesOptions),
+    "ledger": _declared(LedgerOptions),
+    "rates": {},
+}
 _ALL = {**OF_KIND["entries"], **OF_KIND["ledger"]}
 
 
@@ -120,14 +223,14 @@ def checked(options: Mapping[str, Any]) -> Options:
     for name, option in _ALL.items():
         # A scalar of NumPy is a number. A line of headings of 0 says something, and so does a kept sign.
         value = rules.plain(options.get(name))
-        if value in (None, {}, "strict") or (value is False and option.type == "flag"):
+        if value in (None, {}, "strict") or (value is False and option.type is bool):
             continue
-        if option.type == "pairs" and isinstance(value, Mapping):
+        if isinstance(value, Mapping):
             value = dict(value)
-        elif option.type == "year" and str(value).isdecimal():
+        elif name == "year" and str(value).isdecimal():
             # What stands for the year in a printed call is text.
             value = int(value)
-        elif option.type == "currency":
+        elif name == "currency":
             value = str(value).upper()
         option.refuse(name, value)
         stated[name] = value
@@ -176,9 +279,10 @@ def takes_options(kind: str) -> Callable[[Reader], Reader]:
         own = inspect.signature(reader)
         *parameters, _ = own.parameters.values()
         for name, option in OF_KIND[kind].items():
-            default = False if option.type == "flag" else None
+            default = False if option.type is bool else None
             parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default))
-            lines += [f"{name} : {TYPES[option.type].name}", f"    {option.text}"]
+            of_type = inspect.formatannotation(option.type).replace("collections.abc.", "")
+            lines += [f"{name} : {of_type}", f"    {option.text}"]
         reader.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
         reader.__doc__ = (reader.__doc__ or "").replace("{options}", "\n    ".join(lines))
         return reader

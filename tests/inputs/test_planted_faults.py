@@ -125,6 +125,7 @@ def test_no_row_is_lost_in_silence(write, kind, name, fault, text):
     told = notes & {
         *(
             "rows_without_amount",
+            "headings_again",
             "rows_above",
             "titles",
             "ids_of_another_system",

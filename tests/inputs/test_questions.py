@@ -198,7 +198,7 @@ def test_each_kind_has_its_options():
         "entries": bktools.read_entries,
         "ledger": bktools.read_general_ledger,
     }
-    assert OF_KIND["ledger"]["style"].choices == [*schema.STYLES]
+    assert OF_KIND["ledger"]["style"].choices == (*schema.STYLES,)
     for kind, reader in readers.items():
         assert {*OF_KIND[kind]} <= {*inspect.signature(reader).parameters}
     assert isinstance(checked({"sheet": pd.Series([1]).iloc[0]})["sheet"], int)

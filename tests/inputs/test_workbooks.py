@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+import tracemalloc
 import zipfile
 
 import pytest
@@ -27,6 +28,17 @@ def book(path, sheets, formats=None):
                         form = "yyyy-mm-dd"
                     style = workbook.add_format({"num_format": form}) if form else None
                     sheet.write(line, place, cell, style)
+    return path
+
+
+def changed(path, pattern, by):
+    """Replace a part of a workbook's first sheet."""
+    with zipfile.ZipFile(path) as book:
+        parts = {name: book.read(name).decode() for name in book.namelist()}
+    parts["xl/worksheets/sheet1.xml"] = re.sub(pattern, by, parts["xl/worksheets/sheet1.xml"])
+    with zipfile.ZipFile(path, "w") as book:
+        for name, part in parts.items():
+            book.writestr(name, part)
     return path
 
 
@@ -83,28 +95,44 @@ def test_cells_right_of_the_headings_are_another_table(tmp_path):
 def test_broken_cells_are_to_be_corrected(tmp_path, cell, told):
     """An error, or a formula without a value, is no empty amount: no command drops its entry."""
     rows = [HEADINGS, ["2026-10-01", "a", 1, "EUR"], ["2026-10-02", "b", 2, "EUR"]]
-    whole = book(tmp_path / "whole.xlsx", {"Data": rows})
-    path = tmp_path / "broken.xlsx"
-    with zipfile.ZipFile(whole) as old, zipfile.ZipFile(path, "w") as new:
-        for name in old.namelist():
-            data = old.read(name).decode()
-            new.writestr(
-                name, re.sub(r'<c r="C3"[^>]*>.*?</c>', cell, data) if "sheet1.xml" in name else data
-            )
+    path = changed(book(tmp_path / "a.xlsx", {"Data": rows}), r'<c r="C3"[^>]*>.*?</c>', cell)
     with pytest.raises(QuestionError, match=told) as caught:
         bktools.read_entries(path)
     assert not caught.value.problems[0].has_way_out
 
 
 def test_a_sheet_of_far_cells_is_refused(tmp_path):
-    """A cell far below and far to the right would fill the memory with empty cells."""
-    path = tmp_path / "far.xlsx"
-    with xlsxwriter.Workbook(path) as workbook:
-        sheet = workbook.add_worksheet("Data")
-        sheet.write_row(0, 0, HEADINGS)
-        sheet.write(1_048_575, 16_383, "x")
+    """A cell far below and far to the right would fill the memory, whatever size the sheet states."""
+    path = book(tmp_path / "far.xlsx", {"Data": [HEADINGS]})
+    changed(path, "</sheetData>", '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>')
     with pytest.raises(InputError, match="takes up more than 60,000,000 cells"):
         bktools.read_entries(path)
+
+
+def test_a_small_file_that_unpacks_to_a_large_one_is_refused(tmp_path, write):
+    """A workbook by its parts' sizes, a text by its cells: both before they fill the memory."""
+    path = tmp_path / "bomb.xlsx"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        part = zipfile.ZipInfo("xl/sharedStrings.xml")
+        part.compress_type = zipfile.ZIP_DEFLATED
+        with archive.open(part, "w") as stream:
+            for _ in range(1100):
+                stream.write(bytes(1 << 20))
+    head, row = ",".join(HEADINGS), "2026-10-01,a,1,EUR\n"
+    wide = write(f"{head}\n{',' * 20_000}\n{row}", "wide.csv")
+    regular = write(f"{head}\n{',' * 16_000}\n{row * 10_000}", "regular.csv")
+    quoted = write(f"{head}\n{',' * 16_000}\n" + f'"a\nb",{row}' * 7_000, "quoted.csv")
+    for file, why in (
+        (path, "unpacks to more than 1,024 MB"),
+        (wide, "a row has more than 16,384 cells"),
+        (regular, "more than 100,000,000 cells"),
+        (quoted, "more than 100,000,000 cells"),
+    ):
+        tracemalloc.start()
+        with pytest.raises(InputError, match=why):
+            bktools.read_entries(file)
+        assert tracemalloc.get_traced_memory()[1] < 200 << 20
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,8 @@ def test_a_users_script_passes_and_a_wrong_call_is_found(tmp_path: Path):
     wrong = {
         "bktools.to_csv(2, 'x')": "arg-type",
         "bktools.load_categories(nope=1)": "call-arg",
+        "bktools.read_entries('x.csv', decimal=3)": "arg-type",
+        "bktools.import_accounts('x.csv', nope=1)": "call-arg",
         "n: int = bktools.connect()": "assignment",
         "bktools.errors.NoSuchError()": "attr-defined",
     }

@@ -29,6 +29,9 @@ from bktools.inputs.table import HEAD_ROWS, Body, Grid, Rows, stacked
 _DELIMITERS = "\t;,|"
 # Lines in which the delimiter is looked for.
 _SAMPLE_LINES, _SAMPLE_BYTES = 200, 1 << 18
+# A sheet has no more columns either, each of which takes memory of its own; and the cells by which rows are
+# shorter than the widest one fill the memory without being in the file.
+_MOST_COLUMNS, _MOST_MISSING = 1 << 14, 100_000_000
 # ="0400" keeps a spreadsheet from reading a number; a quote inside is doubled.
 _KEPT = r'(?s)^="((?:[^"]|"")+)"$'
 # `to_csv` puts an apostrophe before what a spreadsheet takes for a formula, even after apostrophes.
@@ -97,6 +100,7 @@ def _rows_of(text: str, mark: str) -> Iterator[list[str]]:
 def _grid(text: bytes, mark: str, source: str, *, has_quotes: bool) -> Grid:
     """Return the first rows as Python reads them; the others by Arrow where all have one width."""
     rows, widths = Rows(), list[int]()
+    widest = count = 0
     for line, row in _careful_rows(text, mark, source, has_quotes=has_quotes):
         if not row:
             continue
@@ -104,13 +108,23 @@ def _grid(text: bytes, mark: str, source: str, *, has_quotes: bool) -> Grid:
             usual = Counter(widths).most_common(1)[0][0]
             others = regular_body(text, first_line=line, width=usual, delimiter=mark, has_quotes=has_quotes)
             if others is not None:
+                _refuse_cells(widest, (widest - usual) * len(others.lines), source, line)
                 body = stacked(rows.body(), others)
                 break
         rows.add(line, *row)
+        widest, count = max(widest, len(row)), count + len(row)
+        _refuse_cells(widest, widest * len(rows) - count, source, line)
         widths += [len(row)] * (len(rows) <= HEAD_ROWS)
     else:
         body = rows.body()
     return Grid(body.columns, body.lines, widths, delimiter=mark)
+
+
+def _refuse_cells(columns: int, missing: int, source: str, line: int) -> None:
+    if columns > _MOST_COLUMNS:
+        raise damaged(source, "too_many_columns", line, most=_MOST_COLUMNS)
+    if missing > _MOST_MISSING:
+        raise damaged(source, "too_many_cells", line, most=_MOST_MISSING)
 
 
 def _careful_rows(text: bytes, mark: str, source: str, *, has_quotes: bool = True) -> Iterator[_Row]:

@@ -20,6 +20,7 @@ import python_calamine as calamine
 
 from bktools.errors import InputError, SheetNotFoundError
 from bktools.frames import schema
+from bktools.frames.parquet import MIB, UNPACKED
 from bktools.inputs.notes import damaged
 from bktools.inputs.table import Grid, Mask, no_collection
 from bktools.wording import words
@@ -27,14 +28,12 @@ from bktools.wording import words
 _ZIP = b"PK"
 # A sheet as Excel's own limits have it would fill the memory; a table of a million rows has few columns.
 _MOST_CELLS = 60_000_000
-# What a sheet states of its size, in its first bytes.
-_DIMENSION, _FIRST_BYTES = re.compile(rb'<dimension ref="(?:[A-Z]+\d+:)?([A-Z]+)(\d+)"'), 1 << 12
 # A cell of a sheet's XML: its place, its attributes, and what is in it.
 _CELL = re.compile(rb"<c\b([^>]*?)(?:/>|>(.*?)</c>)", re.DOTALL)
-_PLACE, _STYLE = re.compile(rb' r="([A-Z]+)(\d+)"'), re.compile(rb'\bs="(\d+)"')
+_PLACE, _STYLE = re.compile(rb"""\br=["']([A-Za-z]+)(\d+)"""), re.compile(rb'\bs="(\d+)"')
 _ERROR, _VALUE = re.compile(rb'\bt="e"'), re.compile(rb"<v>(.*?)</v>", re.DOTALL)
-# A cell far to the right or far below, which would make a sheet of empty cells.
-_FAR = re.compile(rb' r="(?:[A-Z]{3}\d|[A-Z]{2}\d{5}|[A-Z]*\d{6})')
+# A cell so far to the right or below that there may be too many.
+_FAR = re.compile(rb"""r=["'](?:[A-Za-z]{3}\d|[A-Za-z]{2}\d{5}|[A-Za-z]\d{7})""")
 # A format of zeros alone, such as 000000, shows a code with its leading zeros.
 _ZEROS = re.compile(
     rb'<numFmt\b[^>]*\bnumFmtId="(\d+)"[^>]*\bformatCode="(0{2,20})"|<numFmt\b[^>]*'
@@ -50,6 +49,7 @@ def read_workbook(data: bytes, sheet: str | int | None, source: str) -> list[Gri
     """
     try:
         parts = _Parts(data, source)
+        parts.refuse_size(len(data))
         book = calamine.load_workbook(io.BytesIO(data))
         names = _asked(book, sheet, source)
         for name in names:
@@ -135,12 +135,18 @@ class _Parts:
         self._archive = zipfile.ZipFile(io.BytesIO(data)) if data.startswith(_ZIP) else None
         self._source = source
 
-    def _part(self, name: str, most: int = -1) -> bytes:
+    def _part(self, name: str) -> bytes:
         with suppress(KeyError):
             if self._archive and name:
                 with self._archive.open(name) as part:
-                    return part.read(most)
+                    return part.read()
         return b""
+
+    def refuse_size(self, stored: int) -> None:
+        """Refuse a workbook by the sizes that its archive states; an old one unpacks to about four times."""
+        sizes = [part.file_size for part in self._archive.infolist()] if self._archive else [4 * stored]
+        if sum(sizes) > UNPACKED:
+            raise damaged(self._source, "large_workbook", most=UNPACKED // MIB)
 
     def refuse_cells(self, name: str) -> None:
         """Refuse a sheet with cells far below or far to the right, which would fill the memory."""
@@ -157,17 +163,16 @@ class _Parts:
         return posixpath.normpath(posixpath.join("/xl", target))[1:] if target else ""
 
     def _count(self, name: str) -> int:
-        """Return how many cells a sheet takes up: its last line times its last column."""
-        target = self._target(name)
-        stated = _DIMENSION.search(self._part(target, _FIRST_BYTES))
-        count = int(stated[2]) * (1 + _column(stated[1])) if stated else 0
-        # Some programs state one cell whatever they write, and some all cells that have a format.
-        if 1 < count <= _MOST_CELLS:
-            return count
-        xml = self._part(target)
-        places = _PLACE.findall(xml) if _FAR.search(xml) else []
-        columns = {letters for letters, _ in places}
-        return max((int(line) for _, line in places), default=0) * (1 + max(map(_column, columns), default=0))
+        """Return how many cells a sheet takes up: its last line times its last column; 0 for few.
+
+        The size that a sheet states is not used: some programs state one cell whatever they write, and some
+        all cells that have a format.
+        """
+        xml = self._part(self._target(name))
+        last_line = last_column = 0
+        for cell in _PLACE.finditer(xml) if _FAR.search(xml) else ():
+            last_line, last_column = max(last_line, int(cell[2])), max(last_column, 1 + _column(cell[1]))
+        return last_line * last_column
 
     def with_zeros(self, name: str, columns: list[pa.Array]) -> list[pa.Array]:
         """Return columns in which a number of the format 000000 has its leading zeros."""
@@ -227,5 +232,5 @@ def _cells_of(xml: bytes) -> Iterator[tuple[int, int, bytes, bytes]]:
 def _column(letters: bytes) -> int:
     place = 0
     for letter in letters:
-        place = place * 26 + letter - 64
+        place = place * 26 + (letter & 31)
     return place - 1

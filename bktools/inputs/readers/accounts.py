@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 from os import PathLike
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ from bktools.inputs.formats.registry import opened_books
 from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
 from bktools.inputs.mappings import options_with
-from bktools.inputs.options import takes_options
+from bktools.inputs.options import ChartOptions, TableOptions, takes_options
 from bktools.inputs.reading import Reading, Step, read_by_steps
 from bktools.inputs.table import Table
 from bktools.inputs.values.days import is_day
@@ -50,7 +50,7 @@ def read_chart_of_accounts(
     *,
     company: str | None = None,
     mapping: str | PathLike[str] | None = None,
-    **options: Any,
+    **options: Unpack[ChartOptions],
 ) -> pd.DataFrame:
     r"""Read a chart of accounts: a CSV, Excel or Parquet table, or a format that `bktools guide files` lists.
 
@@ -116,7 +116,9 @@ def read_chart_of_accounts(
 
 
 @takes_options("accounts")
-def read_accounts(path: str | PathLike[str], *, company: str | None = None, **options: Any) -> pd.DataFrame:
+def read_accounts(
+    path: str | PathLike[str], *, company: str | None = None, **options: Unpack[TableOptions]
+) -> pd.DataFrame:
     """Read the service's accounts from a file that its user interface exported.
 
     The arguments are those of `read_chart_of_accounts`. Returns one row per account, in the file's order.

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
 from os import PathLike
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ from bktools.inputs.formats.registry import refuse_ledgers
 from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
 from bktools.inputs.mappings import options_with
-from bktools.inputs.options import plus, takes_options
+from bktools.inputs.options import EntriesOptions, plus, takes_options
 from bktools.inputs.question import call_of
 from bktools.inputs.reading import Reading, Step, read_by_steps
 from bktools.inputs.values import names
@@ -54,7 +54,7 @@ def read_entries(
     required: Sequence[str] = (),
     money: str = "float",
     mapping: str | PathLike[str] | None = None,
-    **options: Any,
+    **options: Unpack[EntriesOptions],
 ) -> pd.DataFrame:
     r"""Read accounting entries from a CSV, TSV, Excel or Parquet file.
 

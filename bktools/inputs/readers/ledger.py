@@ -8,7 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from os import PathLike
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ from bktools.inputs.formats.registry import opened_books
 from bktools.inputs.grids.source import Source
 from bktools.inputs.mappings import options_with
 from bktools.inputs.notes import Note, note
-from bktools.inputs.options import filled_fields, takes_options
+from bktools.inputs.options import LedgerOptions, filled_fields, takes_options
 from bktools.inputs.reading import Reading, Step, read_by_steps
 from bktools.inputs.values.amounts import LONGEST, Figures
 from bktools.inputs.values.currencies import own_currency
@@ -41,7 +41,7 @@ def read_general_ledger(
     company_currency: str | None = None,
     money: str = "float",
     mapping: str | PathLike[str] | None = None,
-    **options: Any,
+    **options: Unpack[LedgerOptions],
 ) -> pd.DataFrame:
     r"""Read a general ledger: a format that `bktools guide files` lists, or a CSV, Excel or Parquet table.
 

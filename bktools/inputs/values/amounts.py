@@ -72,15 +72,15 @@ def money(text: str) -> Money | None:
     text = _SPACES.sub("", text.translate(_PLAIN_FORMS)).rstrip("|")
     if text in ("", "-", "--"):
         return Money(1, "")
-    sign = 1
+    brackets = ""
     if "(" in text:
         if not (inside := _IN_BRACKETS.fullmatch(text)):
             return None
-        text, sign = "".join(inside.groups()), -1
+        text, brackets = "".join(inside.groups()), "-"
     match = _UNIT.match(text)
     if not match or not _DIGITS.match(match[5]):
         return None
-    signs = match[2] + match[4] + match[6]
+    signs = brackets + match[2] + match[4] + match[6]
     side = currency = ""
     for unit in filter(None, (match[1] + match[3], match[7])):
         if unit.upper().strip(".") in _SIDES:
@@ -91,7 +91,7 @@ def money(text: str) -> Money | None:
             return None
     if len(signs) > 1:
         return None
-    return Money(-sign if signs == "-" else sign, match[5], currency, side)
+    return Money(-1 if signs == "-" else 1, match[5], currency, side)
 
 
 def has_digits(text: str) -> bool:
