@@ -79,8 +79,9 @@ class Lookalikes:
         in_words = [piece for piece in self._with_words(x) if x.account in piece.nets]
         single = Group(group.number, (x,), group.due)
         in_stories = may_hold(self._case, single)
-        # A far piece with the words of others is only looked at.
-        far = [piece for piece in self._of_amount(x) if not self._case.denies([x], piece.text)]
+        # A far piece with the words of others is only looked at; what is booked by hand names no employee.
+        is_silent = self._case.carried == (PERSON,)
+        far = [piece for piece in self._of_amount(x) if is_silent or not self._case.denies([x], piece.text)]
         return [*self._in_a_row[x.e], *in_stories, *named, *in_words, *self._with_more(x, group.due), *far]
 
     def second(self, x: Entry) -> list[Piece]:

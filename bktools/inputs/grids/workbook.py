@@ -30,10 +30,10 @@ _ZIP = b"PK"
 _MOST_CELLS = 60_000_000
 # A cell of a sheet's XML: its place, its attributes, and what is in it.
 _CELL = re.compile(rb"<c\b([^>]*?)(?:/>|>(.*?)</c>)", re.DOTALL)
-_PLACE, _STYLE = re.compile(rb"""\sr\s*=\s*["']([A-Za-z]+)(\d+)"""), re.compile(rb'\bs="(\d+)"')
+_PLACE, _STYLE = re.compile(rb"""\br=["']([A-Za-z]+)(\d+)"""), re.compile(rb'\bs="(\d+)"')
 _ERROR, _VALUE = re.compile(rb'\bt="e"'), re.compile(rb"<v>(.*?)</v>", re.DOTALL)
 # A cell so far to the right or below that there may be too many.
-_FAR = re.compile(rb"""\sr\s*=\s*["'](?:[A-Za-z]{3}\d|[A-Za-z]{2}\d{5}|[A-Za-z]\d{7})""")
+_FAR = re.compile(rb"""r=["'](?:[A-Za-z]{3}\d|[A-Za-z]{2}\d{5}|[A-Za-z]\d{7})""")
 # A format of zeros alone, such as 000000, shows a code with its leading zeros.
 _ZEROS = re.compile(
     rb'<numFmt\b[^>]*\bnumFmtId="(\d+)"[^>]*\bformatCode="(0{2,20})"|<numFmt\b[^>]*'
