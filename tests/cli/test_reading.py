@@ -234,3 +234,27 @@ def test_an_entry_of_several_files_counts_once(run, samples):
     refused = run("spend first.csv second.csv --by currency")
     assert (refused.returncode, "first.csv, second.csv" in refused.stderr) == (Exit.INPUT, True)
     assert "have 1 entry with different data" in refused.stderr
+
+
+def test_a_column_of_category_names_is_named_by_its_option(run):
+    """Without the service the names stay names; a later command finds them by the mapping."""
+    entry = "123e4567-e89b-42d3-a456-426614174000"
+    Path("e.csv").write_text(f"id,date,amount,currency,Spent for\n{entry},2026-10-03,12.50,EUR,Travel\n")
+    done = run("entries e.csv --column 'category_id=Spent for' --save-mapping house")
+    assert (done.returncode, "category_name  ←  Spent for" in done.stdout) == (Exit.DONE, True), done.stderr
+    done = run("spend e.csv --by category_name --format json")
+    assert json.loads(done.stdout)[0]["category_name"] == "Travel", done.stderr
+
+
+@pytest.mark.parametrize(("options", "currency"), [("", "EUR"), ("-e us", "USD")])
+def test_amounts_without_a_currency_are_in_that_of_the_selected_environment(run, access, options, currency):
+    """Also where another environment is the configured one."""
+    us = {"base_url": access["BKTOOLS_BASE_URL"], "token": access["BKTOOLS_TOKEN"], "currency": "USD"}
+    us |= {"company": access["BKTOOLS_COMPANY"]}
+    Path("config.toml").write_text(
+        'environment = "at"\n[at]\nbase_url = "https://at.example"\ntoken = "a"\ncurrency = "EUR"\n[us]\n'
+        + "".join(f'{name} = "{value}"\n' for name, value in us.items())
+    )
+    Path("e.csv").write_text("date,amount,supplier\n2026-10-03,12.50,Train\n")
+    done = run(f"spend e.csv --by supplier --format json {options}", BKTOOLS_CONFIG="config.toml")
+    assert json.loads(done.stdout)[0]["currency"] == currency, done.stderr

@@ -184,12 +184,14 @@ def _find_columns(reading: Reading, frames: Frames, company: str | None, require
 
 
 def _find_names(reading: Reading, field: str, frame: pd.DataFrame | None, required: Sequence[str]) -> None:
-    if cells.matches(reading.or_null(field), rules.UUID_REGEX).all():
+    is_id = cells.matches(reading.or_null(field), rules.UUID_REGEX)
+    if is_id.all():
         return
     is_headed_id = reading.seen(reading.places[field]).is_headed(field)
     if frame is not None or not is_headed_id:
         reading.own_names[field.replace("_id", "_name")] = reading.places[field]
-    if frame is None and field not in required and not reading.is_asked(field):
+    # Where an option names a column with some IDs, the other cells are wrong.
+    if frame is None and field not in required and not (reading.is_asked(field) and is_id.any()):
         if is_headed_id:
             reading.note("ids_of_another_system", heading=reading.heading(field))
         reading.leave(field)
