@@ -94,7 +94,7 @@ class LedgerMatch(Result):
     def postings(self) -> pd.DataFrame:
         """One row per posting of the ledger, with `entry_id` (the entry that it books) and `status`.
 
-        The status is that of the entry, "not from an export" on the entries' accounts in their months, or
+        The status is that of the entry, "matched to no entry" on the entries' accounts in their months, or
         null.
         """
         return self._listed["postings"]()

@@ -22,7 +22,7 @@ from bktools.ledger.verdict import Status
 from bktools.ledger.whole_numbers import first_rows
 from bktools.wording import Words
 
-NOT_FROM_EXPORT = "not from an export"
+NOT_FROM_EXPORT = "matched to no entry"
 OPEN_GROUPS = (
     *("accounts", "first_day", "last_day", "entries", "exported", "ledger", "difference", "reason"),
     *("vouchers", "likeliest", "entry_ids"),

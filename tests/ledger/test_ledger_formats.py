@@ -20,7 +20,7 @@ def test_every_planted_difference_is_found(tmp_path, name):
         planted.get(number, "booked") for number in range(len(entries))
     ]
     assert match.not_from_export == 1
-    assert match.postings.loc[match.postings["status"] == "not from an export", "text"].tolist() == ["Porto"]
+    assert match.postings.loc[match.postings["status"] == "matched to no entry", "text"].tolist() == ["Porto"]
     assert len(match.findings) == len(planted) - 1
     evidence = "booked_document_number" if name == "EXTF_ledger.csv" else "booked_voucher_id"
     booked = match.entries.set_index("entry_id")[evidence]

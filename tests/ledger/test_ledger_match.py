@@ -633,7 +633,7 @@ def test_postings_and_names():
     match = october_match()
     own = match.postings[match.postings["entry_id"] == number_id(6)]
     assert own["amount"].sum() == Decimal("142.00")
-    assert (match.postings["status"] == "not from an export").sum() == match.not_from_export == 1
+    assert (match.postings["status"] == "matched to no entry").sum() == match.not_from_export == 1
     columns = list(match.entries.columns)
     assert columns[:6] == ["date", "amount", "currency", "description", "account_code", "account_name"]
     assert columns[-2:] == ["entry_id", "batch_id"]
