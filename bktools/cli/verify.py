@@ -96,7 +96,8 @@ def verify(
         recorded=record,
         written_to=folder,
     )
-    return Exit.DONE if verified.has_arrived else Exit.INCOMPLETE
+    # An outcome that a person has yet to record is open, also where all of it is booked.
+    return Exit.INCOMPLETE if verified.settlements or not verified.has_arrived else Exit.DONE
 
 
 def _say(text: results.Text, verified: Verification, books: str) -> None:
