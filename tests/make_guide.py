@@ -14,7 +14,8 @@ from bktools.cli.exits import Exit
 from bktools.cli.guide import FOR_ANALYSTS, TOPICS, text_of, title_of, with_commands
 from bktools.export.checks import CHECKS as OF_ENTRIES
 from bktools.findings.check import FATES, SEVERITIES, Check
-from bktools.journal.schema import ACCOUNT_STATES, BATCH_STATES
+from bktools.frames.schema import BATCH_STATES
+from bktools.journal.schema import ACCOUNT_STATES
 from bktools.ledger.findings import FINDINGS as OF_LEDGERS
 from bktools.reconcile.checks import CHECKS as OF_ACCOUNTS
 from bktools.reports.folder import TABLES

@@ -39,10 +39,7 @@ def compare(
         changes = changes[changes["table"].isin(tables)]
         smaller = sum(about["smaller"].get(name, 0) for name in tables) or None
     if not largest_first:
-        place = changes.groupby(["table", "currency"], dropna=False, sort=False).ngroup()
-        changes = changes.loc[
-            changes.assign(place=place).sort_values(["place", "about"], kind="stable").index
-        ]
+        changes = results.by_name(changes, ["about"], ["table", "currency"])
     for reason in about["not_compared"]:
         tell(texts("report.terminal.not_compared", phrase=reason))
     for line in about["headline"]:

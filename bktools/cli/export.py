@@ -316,7 +316,8 @@ def not_booked_entries(
 
 def _exported(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the entries of a list that were exported: of another journal's history, the accepted ones."""
-    from bktools.journal.schema import BATCH_STATES, LIVE_STATES
+    from bktools.frames.schema import BATCH_STATES
+    from bktools.journal.schema import LIVE_STATES
 
     states = {*rows["status"].dropna()} if "status" in rows.columns else set()
     if not states or not states <= {*BATCH_STATES}:

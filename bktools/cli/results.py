@@ -45,6 +45,13 @@ Output = Annotated[
 ]
 
 
+def by_name(rows: pd.DataFrame, names: Sequence[str], within: Sequence[str]) -> pd.DataFrame:
+    """Return rows by their names, within groups that stay in their order."""
+    places = rows.groupby([*within], dropna=False, sort=False).ngroup()
+    ordered = rows.assign(place=places).sort_values(["place", *names], kind="stable")
+    return rows.loc[ordered.index]
+
+
 @dataclass(frozen=True)
 class Text:
     """The option for a result that is no table: lines for people, or one JSON object for programs."""

@@ -60,10 +60,7 @@ def versus(
     smaller = changes.attrs["bktools"]["below_threshold"] or None
     note(words()("command.differences", count=len(changes), smaller=smaller))
     if not largest_first:
-        places = changes.groupby("currency", dropna=False, sort=False).ngroup()
-        by_name = ["place", *shown_columns(changes)[: -len(FIGURES)]]
-        order = changes.assign(place=places).sort_values(by_name, kind="stable").index
-        changes = changes.loc[order]
+        changes = results.by_name(changes, shown_columns(changes)[: -len(FIGURES)], ["currency"])
     titles = {"this": period or _named(this, sides[0]), "that": before or _named(that, sides[-1])}
     titles = titles if len({*titles.values()}) == len(titles) else {}
     for side, counted in changes.attrs["bktools"]["questionable"].items():

@@ -15,15 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.close.actions import Action, RoleTotals
+from bktools.close.entries import unsent
 from bktools.close.figures import Figures
 from bktools.close.record import PeriodRecord, table_as_frame
 from bktools.close.recurring import MISSING
 from bktools.close.sentences import actions_table, label_of, valued
 from bktools.consoles import readable
 from bktools.export import ExportPlan
-from bktools.findings.check import HELD, IN_BOOKS
 from bktools.frames.incoming import source_of
-from bktools.frames.schema import TEXT, to_pandas
+from bktools.frames.schema import to_pandas
 from bktools.frames.sums import Sum, money_of
 from bktools.reconcile import Reconciliation
 from bktools.settings import SANDBOX
@@ -189,13 +189,12 @@ class Close:
     @property
     def is_complete(self) -> bool:
         """Whether applying it once more would create, send, record and approve nothing."""
-        record, run, entries = self.record.tables, self.run, self.tables["entries"]
-        is_unsent = pc.is_in(entries["fate"], pa.array([HELD, IN_BOOKS], TEXT))
-        unsent = {*entries.filter(is_unsent)["id"].to_pylist()}
+        record, run = self.record.tables, self.run
+        waiting = {*unsent(self.tables["entries"])["id"].to_pylist()}
         known = {*record["held_back"]["entry_id"].to_pylist(), *record["in_books"]["entry_id"].to_pylist()}
         is_sent = "PLANNED" not in run.outcomes("jobs") | run.outcomes("created")
         is_kept = self.home_currency is None and run.approved_by is None
-        return self.state != PLANNED and is_sent and is_kept and unsent <= known
+        return self.state != PLANNED and is_sent and is_kept and waiting <= known
 
     @property
     def title_state(self) -> str:

@@ -12,10 +12,11 @@ from typing import Any
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bktools.export.checks import FATE_OF_REASON
 from bktools.export.plan import ExportPlan
-from bktools.findings.check import BEFORE, EXPORTED, FATES, HELD, IN_DOUBT, LEFT_OUT, READY
+from bktools.findings.check import BEFORE, EXPORTED, FATES, HELD, IN_BOOKS, IN_DOUBT, LEFT_OUT, READY
 from bktools.frames.arrow import to_arrow
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, ENTRY_DATA, INSTANT, TEXT
@@ -35,6 +36,12 @@ OF_FILE = " of the file"
 NOTHING = {"": ""}
 
 c = pl.col
+
+
+def unsent(entries: pa.Table) -> pa.Table:
+    """Return the entries that a close records without sending them: held back, or in the books already."""
+    return entries.filter(pc.is_in(entries["fate"], pa.array([HELD, IN_BOOKS], TEXT)))
+
 
 # The columns that every table of entries has; others of the file follow.
 COLUMNS = pa.schema(

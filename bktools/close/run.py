@@ -19,16 +19,15 @@ from bktools.close.beside import (
     with_kept_rates,
 )
 from bktools.close.close import Close, CloseRun
-from bktools.close.entries import entries_of
+from bktools.close.entries import entries_of, unsent
 from bktools.close.record import record_in
 from bktools.close.request import CloseRequest, table_with_source
 from bktools.errors import PlanError
 from bktools.export import ExportPlan, compose_export_jobs
 from bktools.export.findings import require_category_ids
-from bktools.findings.check import ERROR, EXPORTED, HELD, IN_BOOKS
+from bktools.findings.check import ERROR, EXPORTED
 from bktools.frames.columns import texts_of
 from bktools.frames.incoming import described, source_of
-from bktools.frames.schema import TEXT
 from bktools.frames.sums import money_of
 from bktools.frames.typed import typed
 from bktools.journal.accounts import accounts_in, companies_in_charts
@@ -234,7 +233,6 @@ def record_and_approve(
     if not request.apply:
         return ""
     # Entries that the ledger has already belong to the month, too: its record has them.
-    is_unsent = pc.is_in(entries["fate"], pa.array([HELD, IN_BOOKS], TEXT))
     record_close(
         journal,
         request.company,
@@ -242,7 +240,7 @@ def record_and_approve(
         plan_id=plan.plan_id,
         prepared_by=request.prepared_by,
         approved_by=request.approved_by,
-        held_back=entries.filter(is_unsent),
+        held_back=unsent(entries),
     )
     if request.approved_by is None:
         return ""

@@ -152,6 +152,13 @@ EXPORT_JOBS = _schema(
     "job_id text, job_status text, message text, planned_at instant, sent_at instant, settled_at instant",
 )
 
+# PLANNED   submitted and not sent yet
+# SENDING   its request is being sent, or was when the process was killed
+# ACCEPTED  the service created the job; whether the job completed is unknown
+# REJECTED  the service refused it; nothing was booked
+# UNKNOWN   the request may have arrived; a person must look
+# RELEASED  a person found that nothing was booked, or a later plan replaced it before it was sent
+BATCH_STATES = ("PLANNED", "SENDING", "ACCEPTED", "REJECTED", "UNKNOWN", "RELEASED")
 # States of a batch that may be booked or not, and of one that was sent, or may have been.
 IN_DOUBT = ("SENDING", "UNKNOWN")
 MAYBE_SENT = ("ACCEPTED", *IN_DOUBT)

@@ -8,15 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bktools.frames.schema import ENTRY_DATA
-
-# PLANNED   submitted and not sent yet
-# SENDING   its request is being sent, or was when the process was killed
-# ACCEPTED  the service created the job; whether the job completed is unknown
-# REJECTED  the service refused it; nothing was booked
-# UNKNOWN   the request may have arrived; a person must look
-# RELEASED  a person found that nothing was booked, or a later plan replaced it before it was sent
-BATCH_STATES = ("PLANNED", "SENDING", "ACCEPTED", "REJECTED", "UNKNOWN", "RELEASED")
+from bktools.frames.schema import BATCH_STATES, ENTRY_DATA
 
 # States whose entries no other batch may take.
 LIVE_STATES = ("PLANNED", "SENDING", "ACCEPTED", "UNKNOWN")
