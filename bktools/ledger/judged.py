@@ -61,9 +61,7 @@ class Judged:
     @functools.cached_property
     def month(self) -> pl.Series:
         """The number of each entry's month: that of its close, else of its date; null where none is known."""
-        period = self.entries["period"]
-        year, month = (period.str.slice(*part).cast(pl.Int64, strict=False) for part in ((0, 4), (5, 2)))
-        return (MONTHS * year + month - 1).fill_null(self.month_of_day)
+        return _numbers_of_months(self.entries["period_day"]).fill_null(self.month_of_day)
 
     @property
     def month_of_day(self) -> pl.Series:
