@@ -25,8 +25,6 @@ from bktools.ledger.verdict import ARRIVED, BOOKED, Status, Verdict
 from bktools.ledger.whole_numbers import Numbers
 from bktools.wording import Words, words
 
-# A posting of a batch is not dated longer before its entries than the month in which they are closed.
-MONTH = 31
 SHOWN = 10
 
 
@@ -156,9 +154,9 @@ class _Evidence:
         if self._first >= begins:
             days = {"begins": str(day_of(self._first)), "day": str(day_of(begins))}
             return _Proof(None, "begins_late", facts=days)
-        return self._judged(is_own, begins)
+        return self._judged(is_own)
 
-    def _judged(self, is_own: pl.Series, begins: int) -> _Proof:  # noqa: PLR0911
+    def _judged(self, is_own: pl.Series) -> _Proof:  # noqa: PLR0911
         """Return what the verdicts with the batch and without it show."""
         # How the ledger books is what the other batches show.
         entries, others = (
@@ -189,15 +187,7 @@ class _Evidence:
             return _Proof(None, "in_part", postings)
         if not there[sent.to_numpy()].all():
             return _Proof(None, "others_are_open")
-        free = self._free(own["account"], begins) - _postings(without, np.arange(others.height))
-        return _Proof(None, "free_postings", free) if free else _Proof("released", "nothing_may_hold_it")
-
-    def _free(self, accounts: pl.Series, begins: int) -> set[int]:
-        """Return the postings on accounts, from a month before a day, that no person has explained."""
-        own = self._postings.select(
-            pl.col("account").is_in(accounts.implode()) & (pl.col("day") >= begins - MONTH)
-        )
-        return {*np.flatnonzero(own.to_series().fill_null(value=False).to_numpy()).tolist()} - self._explained
+        return _Proof("released", "nothing_may_hold_it")
 
     def _posting(self, row: int) -> str:
         """Return a posting in one line."""
