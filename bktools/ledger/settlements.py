@@ -136,7 +136,7 @@ class _Evidence:
         looked = () if is_decided else tuple(map(self._posting, postings))
         return Settlement(batch, proof.outcome, proof.reason, facts, text, looked)
 
-    def _proof(self, batch: str, sending: Sending) -> _Proof:  # noqa: PLR0911
+    def _proof(self, batch: str, sending: Sending) -> _Proof:
         """Return the evidence, or why the ledger is not whole for the question."""
         if sending.undelivered:
             return _Proof(None, "undelivered", facts={"why": sending.undelivered})
@@ -148,12 +148,10 @@ class _Evidence:
         own = self._entries.filter(is_own)
         if any(own[name].null_count() for name in ("account", "day", "cents")):
             return _Proof(None, "value_unknown")
-        begins, ends = min(own["day"]), max(*own["day"], (sending.ends_at.date() - EPOCH).days)
-        if self._first is None or self._last is None or self._last <= ends:
+        # What is missing shows nothing of a job that has not ended; the verdict asks what the days cover.
+        ends = max(*own["day"], (sending.ends_at.date() - EPOCH).days)
+        if self._last is None or self._last <= ends:
             return _Proof(None, "ends_early", facts={"until": str(day_of(ends))})
-        if self._first >= begins:
-            days = {"begins": str(day_of(self._first)), "day": str(day_of(begins))}
-            return _Proof(None, "begins_late", facts=days)
         return self._judged(is_own)
 
     def _judged(self, is_own: pl.Series) -> _Proof:  # noqa: PLR0911
@@ -163,7 +161,7 @@ class _Evidence:
             self._entries.with_columns(sent=pl.col("sent") & ~is_own),
             self._entries.filter(~is_own),
         )
-        own, sent = entries.filter(is_own), others["sent"]
+        sent = others["sent"]
         if not sent.any():
             return _Proof(None, "no_earlier_batch")
         with_it, without = (verdict_of(some, self._postings, **self._options) for some in (entries, others))
@@ -173,9 +171,6 @@ class _Evidence:
         )
         if not without.habits.is_known or not whole["arrived"].any():
             return _Proof(None, "no_earlier_batch")
-        ends = max(own["day"]) + max(with_it.habits.gate[1], 0)
-        if self._options["until"] <= ends:
-            return _Proof(None, "ends_early", facts={"until": str(day_of(ends))})
         rows, there = np.flatnonzero(is_own.to_numpy()), without.has(*BOOKED)
         status, postings = with_it.status[rows], _postings(with_it, rows)
         if np.isin(status, ARRIVED).all():

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bktools.ledger.candidates import Group, Piece, PieceId, live
+from bktools.ledger.candidates import Group, Piece, PieceId
 from bktools.ledger.case import may_hold
 from bktools.ledger.entry_names import Entry
 from bktools.ledger.gates import LATEST, UNDER_A_WEEK
@@ -98,10 +98,12 @@ class Telling:
 
     def _own_first(self, x: Entry, shown: Sequence[Piece]) -> Sequence[Piece]:
         """Return pieces: first those not reversed, of these the entry's own one, then the largest."""
-        left, is_single = live(shown), self.study.is_single(x)
+        is_single = self.study.is_single(x)
 
         def place(piece: Piece) -> tuple[bool, bool, int]:
-            return piece not in left, not is_single or piece.gross != x.cents, -abs(piece.gross)
+            pairs = (sorted((piece, one), key=lambda each: each.id) for one in shown)
+            is_cancelled = any(last.takes_back(first) for first, last in pairs)
+            return is_cancelled, not is_single or piece.gross != x.cents, -abs(piece.gross)
 
         return sorted(shown, key=place)
 
