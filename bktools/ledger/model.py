@@ -23,8 +23,8 @@ group's last day, the end of its week or month, or the day of sending: whichever
    voucher, or each line, is a voucher of its own.
 5. Foreign entries compare by original amounts, where the ledger keeps them: an account has such amounts as
    an account of its own. Their tax may have none, so that no amount of theirs is called wrong. Else an
-   entry is booked at what the one voucher shows that only it can have; in a sum, two vouchers have to show
-   a rate within 3%.
+   entry that is alone in its group is booked at what the one voucher shows that only it can have; in a
+   ledger of sums, two vouchers have to show a rate within 3%.
 6. A proven pair is judged again if a free posting near it, on its account, of the entries' kind or with the
    entry's text, has its amount (it may be a second booking) or the opposite (it may take the entry back, or
    move it); or if it has the opposite, and no other entry and no other posting has the amount. Such an entry
@@ -50,7 +50,7 @@ comparable, where five singular vouchers show the gate. What takes back comes af
 later is another month's.
 
 It cannot tell: which entry of a sum has a wrong amount, which of equal entries is missing, accounts that are
-mapped, a sum with a foreign entry and others smaller than 3% of it.
+mapped, a sum with a foreign entry and others.
 
 Asserted: pairs have equal accounts and totals, and are in the gate; a group has one voucher, and a posting
 one group; an entry gets its status once, and each gets one.

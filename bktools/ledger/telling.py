@@ -101,8 +101,7 @@ class Telling:
         is_single = self.study.is_single(x)
 
         def place(piece: Piece) -> tuple[bool, bool, int]:
-            pairs = (sorted((piece, one), key=lambda each: each.id) for one in shown)
-            is_cancelled = any(last.takes_back(first) for first, last in pairs)
+            is_cancelled = any(one.takes_back(piece) or piece.takes_back(one) for one in shown)
             return is_cancelled, not is_single or piece.gross != x.cents, -abs(piece.gross)
 
         return sorted(shown, key=place)
