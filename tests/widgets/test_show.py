@@ -45,18 +45,20 @@ class _Cells(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__()
         self.tags: set[str] = set()
+        self.last = ""
         self.rows: list[list[tuple[str, str]]] = []
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.add(tag)
+        self.last = tag
         if tag == "tr":
             self.rows.append([])
         if tag in {"td", "th"}:
             self.rows[-1].append(("", dict(attrs)["style"] or ""))
 
     def handle_data(self, data: str) -> None:
-        if self.rows and self.rows[-1] and "more of" not in data and not data.isspace():
+        if self.last in {"td", "th"} and not data.isspace():
             text, style = self.rows[-1][-1]
             self.rows[-1][-1] = (text + data, style)
 
