@@ -229,8 +229,8 @@ def _create_one(account: Mapping[str, Any], service: Service, budget: Budget) ->
         state = "REJECTED" if is_4xx and not is_repeatable(error) else "UNKNOWN"
         return _memory(account, state, {"said": str(error)})
     if (answer.company_id.lower(), answer.external_id) != key_of(account):
-        said = words()("submit.another_account", id=answer.id)
-        return _memory(account, "UNKNOWN", {"said": said})
+        text = words()("submit.another_account", id=answer.id)
+        return _memory(account, "UNKNOWN", {"said": text})
     row = _memory(account, "MATCHED" if answer.matched else "CREATED", {})
     for name in VALUES:
         value = getattr(answer, name)
