@@ -195,8 +195,8 @@ def results(frames: Mapping[str, pa.Table], names: Iterable[str], imported: Impo
 
 
 def in_order(name: str, rows: pl.DataFrame) -> pa.Table:
-    """Return the rows of a table of RESULTS in its order, companies as text."""
-    return rows.sort(*RESULTS[name][1]).with_columns(c.company_id.cast(pl.String)).to_arrow()
+    """Return the rows of a table of RESULTS in its order."""
+    return rows.sort(*RESULTS[name][1]).to_arrow()
 
 
 def _first(texts: pl.Expr) -> pl.Expr:

@@ -73,12 +73,10 @@ class Tables:
         """One row per company of the chart: lengths of its numeric codes, and whether one begins with 0."""
         length = pl.when(c.code.str.contains("^[0-9]+$")).then(c.code.str.len_bytes())
         codes = self.frames.chart.select("company_id", length=length, is_zero=c.code.str.starts_with("0"))
-        return _as_text(
-            codes.group_by("company_id").agg(
-                shortest=c.length.min(),
-                longest=c.length.max(),
-                has_zeros=(c.length.is_not_null() & c.is_zero).any(),
-            )
+        return codes.group_by("company_id").agg(
+            shortest=c.length.min(),
+            longest=c.length.max(),
+            has_zeros=(c.length.is_not_null() & c.is_zero).any(),
         )
 
     @cached_property
@@ -236,9 +234,4 @@ def _twins(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _counted(rows: pl.DataFrame) -> pl.DataFrame:
-    return _as_text(rows.group_by("company_id").agg(accounts=pl.len()))
-
-
-def _as_text(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return rows with companies as text, since older Polars write an enumeration's number as a fact."""
-    return rows.with_columns(c.company_id.cast(pl.String))
+    return rows.group_by("company_id").agg(accounts=pl.len())
