@@ -18,10 +18,12 @@ import pyarrow as pa
 
 from bktools.frames.incoming import source_of
 from bktools.frames.schema import COUNT, TEXT
+from bktools.ledger.booking_units import clocks_of
 from bktools.ledger.findings import day_of
 from bktools.ledger.inputs import read
 from bktools.ledger.model import verdict_of
 from bktools.ledger.verdict import BOOKED, THERE, Reason, Status, Verdict
+from bktools.ledger.whole_numbers import Columns
 
 # How a person finds a posting, as far as the ledger has it.
 PLACE = ("file", "line", "date", "voucher_id", "document_number", "text")
@@ -135,9 +137,11 @@ def _missing(unsent: pl.DataFrame, held: list[Held], verdict: Verdict) -> dict[s
     clock = "month_end" if verdict.habits.unit in OF_BATCHES else verdict.habits.clock
     if not verdict.habits.is_known or clock == "sent_day":
         return {}
+    columns = Columns(unsent)
+    days = {"day": columns.day, **clocks_of(columns)}[clock] + verdict.habits.gate[1]
     # The voucher of an entry that is not covered yet may follow on a day that the ledger lacks.
     return {
-        unsent["id"][e]: day_of(unsent[clock][e] + verdict.habits.gate[1])
+        unsent["id"][e]: day_of(days[e])
         for e in np.flatnonzero([one is Held.READY for one in held]).tolist()
         if verdict.status[e] == Status.MISSING or verdict.reasons.get(e) == Reason.NOT_COVERED
     }
