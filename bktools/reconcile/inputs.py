@@ -81,7 +81,9 @@ def comparable(tables: Mapping[str, pa.Table]) -> Frames:
     companies = {company for frame in typed.values() for company in frame[COMPANY].unique().drop_nulls()}
     empty = {noun: {name: typed[noun][name].null_count() for name in names} for noun, names in FILLED.items()}
     check_gaps(empty, len(companies))
-    chart = typed["chart"].with_columns(c.company_id.fill_null(min(companies, default=None)))
+    # Only rows beside a single company may have none.
+    company = pl.lit(min(companies, default=None), pl.String)
+    chart = typed["chart"].with_columns(c.company_id.fill_null(company))
     return Frames(
         chart,
         typed["accounts"].filter(c.state.is_in(KNOWN_STATES)),
