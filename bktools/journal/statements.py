@@ -148,8 +148,14 @@ def record_not_booked(
 
 
 def record_of_ledger(
-    journal: WritableJournal, code: str, company_id: str, entry_ids: Iterable[str], *, day: str, ledger: str
+    journal: WritableJournal,
+    code: str,
+    company_id: str,
+    entries: Sequence[Mapping[str, str]],
+    *,
+    day: str,
+    ledger: str,
 ) -> None:
     """Record that a ledger, exported on a day, may hold some entries, or shows that they are not booked."""
-    facts = {"entries": [{"entry_id": entry_id} for entry_id in entry_ids], "day": day, "ledger": ledger}
+    facts = {"entries": [*entries], "day": day, "ledger": ledger}
     record(journal, code, company_id=company_id, facts=facts)
