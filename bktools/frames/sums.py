@@ -1,4 +1,4 @@
-"""Sums of entries: number and exact amount, by any keys and by currency. All amounts are summed here."""
+"""Sums of entries: number and exact amount, by any keys and by currency."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HOME = "home_amount"
 # A change of more than 1000% says only that there was next to nothing before.
 MEANINGLESS = 10
 # Digits of Arrow's widest decimals: no sum of amounts of 38 digits needs more.
-DIGITS = 76
+WIDEST = 76
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def summed(rows: pa.Table, *keys: str) -> pa.Table:
     money = [name for name in ("amount", HOME) if name in columns]
     for name in money:
         # A sum of 38 digits would wrap around.
-        wide = pa.decimal256(DIGITS, getattr(columns[name].type, "scale", 0))
+        wide = pa.decimal256(WIDEST, getattr(columns[name].type, "scale", 0))
         columns[name] = pc.cast(columns[name], wide)
     count: Any = ([], "count_all")
     if pc.max(split_lines(rows)).as_py():  # telling the entries apart would take most of the time
@@ -195,7 +195,7 @@ def currencies_of(groups: Iterable[Mapping[str, Money]], own: str | None) -> tup
 def total(amounts: Iterable[Any]) -> Any:
     """Return the exact sum of amounts; one that is null or not a number adds nothing."""
     # Python's own sum is rounded to 28 digits.
-    with decimal.localcontext(prec=DIGITS):
+    with decimal.localcontext(prec=WIDEST):
         return sum(amount for amount in amounts if amount is not None and amount == amount)  # noqa: PLR0124 - not a number
 
 

@@ -15,7 +15,7 @@ from bktools.journal.journal import (
     Journal,
 )
 from bktools.journal.records import Event
-from bktools.journal.right_journal import first_export
+from bktools.journal.right_journal import first_export_question
 from bktools.journal.sentences import refusal
 from bktools.journal.writable import WritableJournal
 from bktools.wording import Sentence
@@ -130,7 +130,7 @@ def record_first_export(journal: WritableJournal, company_id: str, *, by: str) -
     Return the number of the event, None where no such question is open.
     """
     by = rules.a_name("by", by)
-    if first_export(journal, company_id) is None:
+    if first_export_question(journal, company_id) is None:
         return None
     return record(journal, "first_export", company_id=company_id, person=by, facts={})
 

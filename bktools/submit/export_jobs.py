@@ -25,7 +25,7 @@ from bktools.export.plan import ExportPlan
 from bktools.frames.schema import ENTRY_DATA, to_pandas
 from bktools.journal.journal import MAYBE_BOOKED, NOT_IN_LEDGER
 from bktools.journal.records import this_user
-from bktools.journal.right_journal import first_export, needs_ledger_since
+from bktools.journal.right_journal import first_export_question, needs_ledger_since
 from bktools.journal.statements import (
     record_exported_elsewhere,
     record_first_export,
@@ -209,7 +209,7 @@ def _record_books(journal: WritableJournal, plan: ExportPlan, by: str) -> None:
             record_of_ledger(journal, code, company_id, entries, day=books["exported_at"], ledger=ledger)
     booked = _held(plan, Held.ALREADY_BOOKED, journal.exported_elsewhere())
     # What others may have exported is asked first.
-    if not booked or first_export(journal, company_id) is not None:
+    if not booked or first_export_question(journal, company_id) is not None:
         return
     known = [_known(row) for row in booked.values()]
     word = {"by": by, "evidence": f"general ledger {ledger}", "source": ledger}
