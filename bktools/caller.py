@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.util import find_spec
+from typing import NamedTuple
 
 ON_WINDOWS = os.name == "nt"
 # Neither PowerShell nor cmd needs quotes around these, and cmd does not know single ones.
@@ -22,35 +23,46 @@ _PLAIN_WORD = re.compile(r"[A-Za-z0-9_:\\/.=+\[\]-]+")
 # PowerShell ends a text at each of these.
 _APOSTROPHES = re.compile("['\u2018\u2019\u201a\u201b]")
 
-_options: ContextVar[Mapping[str, str] | None] = ContextVar("options", default=None)
-# The environment that a command's options select; None for the configured one.
-ENVIRONMENT: ContextVar[str | None] = ContextVar("environment", default=None)
+
+class Command(NamedTuple):
+    """A running command: its options by Python argument, and the environment that they select, if any."""
+
+    options: Mapping[str, str]
+    environment: str | None = None
+
+
+_PYTHON = Command({})
+_running: ContextVar[Command] = ContextVar("command", default=_PYTHON)
 
 
 @contextmanager
-def command(options: Mapping[str, str]) -> Iterator[None]:
+def command(options: Mapping[str, str], environment: str | None = None) -> Iterator[None]:
     """Make messages name a command's options by Python argument, and show notes, while the context lasts."""
-    before = _options.set(options)
+    before = _running.set(Command(options, environment))
     try:
         yield
     finally:
-        _options.reset(before)
+        _running.reset(before)
+
+
+def running() -> Command:
+    """Return the running command; in Python it has no options."""
+    return _running.get()
 
 
 def is_command() -> bool:
     """Whether a command is running."""
-    return _options.get() is not None
+    return running() is not _PYTHON
 
 
 def can_set(argument: str) -> bool:
     """Whether the caller can set an argument: in Python always, in a command when it has an option for it."""
-    options = _options.get()
-    return options is None or argument in options
+    return not is_command() or argument in running().options
 
 
 def name_of(argument: str) -> str:
     """Return the option for an argument, or the argument's own name in Python."""
-    return (_options.get() or {}).get(argument, argument)
+    return running().options.get(argument, argument)
 
 
 def setting(argument: str, value: object = None) -> str:
@@ -63,7 +75,7 @@ def setting(argument: str, value: object = None) -> str:
     value : str, True or mapping, optional
         The value to set; a mapping is field to heading. Without it the text ends before the value.
     """
-    option = (_options.get() or {}).get(argument)
+    option = running().options.get(argument)
     if option is None:
         return f"{argument}={'' if value is None else repr(value)}"
     # A flag has no value.

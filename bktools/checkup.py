@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import platform
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import pandas as pd
 
-import bktools
 from bktools.connection import open_service
 from bktools.contract import rules
 from bktools.errors import BktoolsError, ConfigurationError, JournalError, ScopeError
 from bktools.journal.journal import Journal, has_none_yet, identity_of
 from bktools.journal.right_journal import problems
+from bktools.release import version_line
 from bktools.service import Service
 from bktools.settings import Settings, load_settings, source_in_words
 from bktools.wording import words
@@ -74,11 +73,7 @@ def check(environment: str | None = None, *, company: str | None = None) -> pd.D
 
 def checks(environment: str | None = None, *, company: str | None = None) -> Iterator[Checked]:
     """Yield each check as it is done."""
-    yield Checked(
-        "version",
-        OK,
-        f"bktools {bktools.__version__}, Python {platform.python_version()}, {platform.system()}",
-    )
+    yield Checked("version", OK, version_line())
     try:
         settings = load_settings(environment, company=company)
     except ConfigurationError as error:

@@ -21,7 +21,7 @@ from bktools.frames.delimited import profile_named
 from bktools.frames.schema import Month
 from bktools.frames.sums import threshold_of
 from bktools.journal.records import this_user
-from bktools.reports.folder import check_target, earlier_close, planned_beside, write_folder
+from bktools.reports.folder import check_target, earlier_close, folder_of, planned_beside, write_folder
 from bktools.reports.html import notebook
 from bktools.service import Service
 from bktools.spending.rates import kept_rates, rates_of
@@ -76,9 +76,9 @@ def close_month(
         and so is what a posting of it may be of, until somebody recorded that it is not booked.
     folder : str, Path or False, optional
         Folder for the report, the tables, the workbook, the pictures, the files that were read and the
-        manifest; `month-end-2026-10` by default. An earlier close in this folder is kept beside it. A dry run
-        is written beside a close that was applied, in `month-end-2026-10.planned`. False writes no folder:
-        the close is data alone.
+        manifest; `month-end-2026-10` by default, with the company's name beside the close of another one. An
+        earlier close in this folder is kept beside it. A dry run is written beside a close that was applied,
+        in `month-end-2026-10.planned`. False writes no folder: the close is data alone.
     apply : bool
         True to create accounts and send export jobs; by default everything is planned and nothing is written
         to the service. Safe to re-run: completed steps are skipped, and the tables are those of the month.
@@ -182,9 +182,10 @@ def close_month(
     if folder is False:
         return run_close(request)
     # Folders are checked before anything is sent, too.
-    target = Path(folder or f"month-end-{period}")
+    books = settings.environment, company, settings.name_of(company)
+    target = Path(folder) if folder else folder_of(period, *books)
     target = target if apply else planned_beside(target)
-    check_target(target, settings.environment, company, settings.name_of(company))
+    check_target(target, *books)
     close = run_close(request)
     earlier = earlier_close(target, applied=apply)
     try:

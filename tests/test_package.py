@@ -16,7 +16,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import bktools
-from bktools import caller, release
+from bktools import caller
 
 ROOT = Path(__file__).parent.parent
 uv = pytest.importorskip("uv", reason="uv builds and installs the wheel")
@@ -68,7 +68,7 @@ def test_the_story_of_a_wheel(tmp_path):
         "git", "ls-files", "--cached", "--others", "--exclude-standard", "bktools", folder=ROOT
     ).split()
     samples = {f"bktools/sandbox/samples/{path.name}" for path in (ROOT / "data").iterdir()}
-    assert packed == {*(name for name in wanted if (ROOT / name).exists()), "bktools/commit.txt", *samples}
+    assert packed == {*(name for name in wanted if (ROOT / name).exists()), *samples}
     # A page of an index has no files of the repository.
     assert re.findall(r"\]\((?!https?://|#).*?\)", page) == []
     with tarfile.open(sdist) as files:
@@ -93,7 +93,7 @@ def test_the_story_of_a_wheel(tmp_path):
         run(command, "export", "status", folder=empty, fails=True, **journal),
     ]
     version, first, second, rows, missing = told
-    assert version.startswith(f"bktools {bktools.__version__} ({release.commit()}), Python 3.")
+    assert version.startswith(f"bktools {bktools.__version__}, Python 3.")
     assert "1 accepted" in first
     assert "exported: 225 entries" in first
     assert "nothing to send" in second
@@ -120,18 +120,3 @@ def test_the_command_for_an_extra(monkeypatch):
     monkeypatch.setattr(caller, "ON_WINDOWS", False)
     monkeypatch.setattr(sys, "executable", "/opt/venv/bin/python")
     assert caller.install_command("postgres") == "/opt/venv/bin/python -m pip install 'bktools[postgres]'"
-
-
-def test_a_commit_is_no_condition(monkeypatch, tmp_path):
-    """Without git, outside of a checkout, and where git fails, the version is shown all the same."""
-    assert re.fullmatch(r"[0-9a-f]{10,}(-dirty)?", release.commit())
-    with monkeypatch.context() as patch:
-        patch.setenv("PATH", str(tmp_path))
-        patch.setattr(release, "release", release.release.__wrapped__)
-        assert release.version_line().startswith(
-            f"bktools {bktools.__version__} (commit not known), Python 3."
-        )
-    monkeypatch.setattr(release, "HERE", tmp_path / "bktools")
-    assert release.commit() is None
-    (tmp_path / ".git").mkdir()
-    assert release.commit() is None

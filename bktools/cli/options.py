@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from bktools.caller import ENVIRONMENT, in_shell
+from bktools import caller
+from bktools.caller import in_shell
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.wording import Sentence
@@ -183,11 +184,8 @@ def with_shared_options(
         for name, group in groups.items():
             values[name] = group(**{item.name: values.pop(item.name) for item in fields(group)})
         selected = (value.name for value in values.values() if isinstance(value, Environment))
-        before = ENVIRONMENT.set(next(selected, None))
-        try:
+        with caller.command(caller.running().options, next(selected, None)):
             return function(**values)
-        finally:
-            ENVIRONMENT.reset(before)
 
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {item.name: item.annotation for item in parameters}

@@ -32,7 +32,10 @@ EntriesFiles = Annotated[
     list[Path] | None,
     Argument(metavar="FILE", help=f"The entries: {_TABLE}. With --sandbox, by default a sample."),
 ]
-Ledger = Annotated[list[Path], shared("--ledger FILE", f"{_LEDGER}. May be repeated: a year in two files.")]
+Ledger = Annotated[
+    list[Path] | None,
+    shared("--ledger FILE", f"{_LEDGER}. May be repeated: a year in two files. With --sandbox, a sample."),
+]
 AskedLedger = Annotated[
     list[Path] | None,
     shared("--ledger FILE", "The general ledger: entries that it holds are not sent. May be repeated."),
@@ -193,9 +196,24 @@ def samples(service: bktools.Service, missing: str) -> tuple[Path, Path]:
     """Return the sandbox's sample of a chart and of entries; elsewhere refuse the missing option."""
     from bktools.sandbox.sample import write_sample_data
 
+    return write_sample_data(_sample_folder(service, missing))
+
+
+def sample_ledger(service: bktools.Service) -> Path:
+    """Return a sample of a ledger with what the sandbox has exported; elsewhere refuse the missing option."""
+    from bktools.sandbox.sample import write_sample_ledger
+
+    folder = _sample_folder(service, "--ledger")
+    exported = bktools.load_export_jobs(entries=True, service=service)
+    if exported.empty:
+        raise ArgumentError("--ledger", Sentence("rule.nothing_exported"))
+    return write_sample_ledger(exported[exported["state"] == "ACCEPTED"], folder)
+
+
+def _sample_folder(service: bktools.Service, missing: str) -> Path:
     if not service.settings.is_sandbox:
         raise ArgumentError(missing, Sentence("rule.no_sample"))
-    return write_sample_data(service.settings.state_dir / "sample-data")
+    return service.settings.state_dir / "sample-data"
 
 
 def recognised(about: Mapping[str, Any]) -> str:

@@ -18,7 +18,8 @@ def snapshots(books: options.Environment, table: results.Table) -> None:
     """List the cached versions of each query.
 
     Those of the environment in force, the newest first, with their Parquet files, which DuckDB, Polars and
-    Spark read as they are. Each load removes old ones once a day (BKTOOLS_KEEP_DAYS).
+    Spark read as they are. Once a day a load removes those older than 90 days, but not
+    the last one of each month.
 
     Example: bktools snapshots
     """

@@ -66,7 +66,7 @@ def months_before(
     exported = pl.DataFrame(entries).filter(c.state == "ACCEPTED", is_before)
     earlier = [exported.select(GROUPS), pl.DataFrame(held).filter(is_before).select(GROUPS)]
     counted = [
-        pl.DataFrame(held).filter(c.first_held_in < request.period),
+        pl.DataFrame(held).filter(is_before),
         pl.DataFrame(of_month).filter(booked_before(request.period)),
     ]
     last = str(exported["sent_in"].max() or "")

@@ -74,9 +74,9 @@ def spent_table(month: str, sent: pa.Table, held: pa.Table) -> pa.Table:
     """
     columns = ("id", "split_line", "date", "currency", "amount")
     of_company, all_held = pl.DataFrame(sent), pl.DataFrame(held)
-    met_earlier = all_held.filter(c.first_held_in < month)
+    met_earlier = all_held.filter(c.sent_in < month)
     of_month = of_company.filter(c.sent_in == month).join(met_earlier, on="id", how="anti")
-    unsent = all_held.filter(c.first_held_in == month).join(of_month, on="id", how="anti")
+    unsent = all_held.filter(c.sent_in == month).join(of_month, on="id", how="anti")
     is_sent, is_booked = c.state == "ACCEPTED", c.reason.is_in(BOOKED)
     parts = [
         of_month.select(*columns, fate=pl.when(is_sent).then(pl.lit(EXPORTED)).otherwise(pl.lit(IN_DOUBT))),

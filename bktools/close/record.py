@@ -68,8 +68,7 @@ class PeriodRecord:
     held_back : DataFrame
         One row per entry of the month that closes held back: its facts then, reason, message, held_at (UTC),
         and its outcome: "open", or "resolved" with resolved_period, resolved_at and resolved_job_id. Each
-        entry is in one month's record: that of its date, or without a date that of the first close that met
-        it.
+        entry is in one month's record: that of the close that met it first.
     totals : DataFrame
         One row per currency: count and exact amount of entries exported, in_doubt, in_books, held_back,
         resolved, open.

@@ -42,7 +42,7 @@ def recurring(
     current = pl.DataFrame(entries).filter(~is_of_others.fill_null(value=False))
     parts = (
         pl.DataFrame(sent).with_columns(met_in=c.sent_in.fill_null("")),
-        pl.DataFrame(held).with_columns(met_in=c.first_held_in.fill_null("")),
+        pl.DataFrame(held).with_columns(met_in=c.sent_in.fill_null("")),
         current.with_columns(met_in=pl.lit(month)),
     )
     met = pl.concat([part.select("id") for part in parts])

@@ -73,9 +73,9 @@ def compose_export_jobs(
     exported_elsewhere : iterable of str, or mapping
         IDs of entries that are known to be exported outside of this journal; they are held back. A mapping
         has the voucher of each that an earlier ledger held, "" where it has no name; others have None.
-    maybe_booked : iterable of str
-        IDs of entries that a posting of an earlier ledger may be of; they are held back, whatever `ledger`
-        shows of the entries that are left, unless they are in `not_booked`.
+    maybe_booked : iterable of str, or mapping
+        IDs of entries that a posting of an earlier ledger may be of, and that posting; they are held back,
+        whatever `ledger` shows of the entries that are left, unless they are in `not_booked`.
     not_booked : iterable of str
         IDs of entries that a person found not to be booked: what a posting of the ledger may be of, or what
         has the data of a sent entry of the file, is sent all the same.
@@ -145,20 +145,22 @@ def compose_export_jobs(
         frames[name] = pa.table({"id": pa.array(ids, TEXT), "voucher": pa.array(vouchers, TEXT)})
     checker = Checker(frames, arguments)
     if is_spark(entries):
-        _refuse_beside_spark(selection=selection, ledger=ledger)
+        for name, other in (("selection", selection), ("ledger", ledger)):
+            if other is not None:
+                raise ArgumentError(name, Sentence(f"rule.{name}_of_spark"))
     # Names are looked up for the rows that are shown, in their order: that of the file would be copied twice.
     named = partial(with_names, **{name: frame for name, frame in frames.items() if name in NAMING})
     find: Callable[..., pa.Table]
+    not_shown: tuple[str, ...]
     # Whether an entry was sent under another ID depends on all entries, so that no worker can say it.
     if is_spark(entries) and history is None:
         rows, order = spark.checked(entries, checker)
-        find, unchecked, books = partial(_finding_rows, checker), checker.unchecked(rows), {}
+        find, not_shown, books = partial(_finding_rows, checker), (), {}
     else:
         rows = selected(typed(entries, "entries"), selection, entries)
-        checked, unchecked = checker.check(rows), checker.unchecked(rows)
+        checked, not_shown = checker.check(rows), ()
         if ledger is not None:
             checked, not_shown = checked.asked(rows, named, ledger, history, arguments.own_currency)
-            unchecked += not_shown
         find, order, books = checked.find, checked.order, dict(checked.books)
     ready, held = _composed(rows, named, order, size, options)
     ready, held = (part.select(in_reading_order(part.column_names)) for part in (ready, held))
@@ -167,19 +169,12 @@ def compose_export_jobs(
         held=held,
         plan_id=plan_digest(ready.column("batch_id").unique().to_pylist(), options, ready),
         options=options,
-        unchecked=unchecked,
+        unchecked=checker.unchecked(rows) + not_shown,
         provenance=source_of(entries),
         journal=str(source_of(history).get("journal", "")),
         books=books,
         _find=partial(find, rows, named),
     )
-
-
-def _refuse_beside_spark(*, selection: Any, ledger: Any) -> None:
-    if selection is not None:
-        raise ArgumentError("selection", Sentence("rule.selection_of_spark"))
-    if ledger is not None:
-        raise ArgumentError("ledger", Sentence("rule.ledger_of_spark"))
 
 
 def _finding_rows(

@@ -67,9 +67,10 @@ def in_memory(frame: Any, name: str = "the frame", columns: Collection[str] | No
     heading, count = next(iter(Counter(map(str, headings)).most_common(1)), ("", 0))
     if count > 1:
         raise InputError(Sentence("error.equal_headings", count=count, name=name, heading=heading))
-    return plain(
-        source.select(headings) if isinstance(source, pa.Table) else _converted(source, headings, name), name
-    )
+    is_arrow = isinstance(source, pa.Table)
+    table = source.select(headings) if is_arrow else _converted(source, headings, name)
+    table = plain(table, name)
+    return with_decimals(table)
 
 
 def parquet(path: str | Path, name: str = "frame") -> ds.Dataset:
@@ -141,10 +142,7 @@ def _array_of(heading: str, column: pd.Series, name: str) -> pa.Array | pa.Chunk
 
 
 def plain(table: pa.Table, name: str) -> pa.Table:
-    """Return a table with the same values in types of every engine: UUIDs as text, decimals of 38 digits.
-
-    Amounts that are floats become decimals.
-    """
+    """Return a table with the same values in types of every engine: UUIDs as text, decimals of 38 digits."""
     for place, field in enumerate(table.schema):
         try:
             column = plain_column(table.column(place))
@@ -153,7 +151,7 @@ def plain(table: pa.Table, name: str) -> pa.Table:
             raise InputError(Sentence("error.unsupported_type", **facts)) from None
         if column.type != field.type:
             table = table.set_column(place, field.name, column)
-    return with_decimals(table)
+    return table
 
 
 def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -39,7 +39,7 @@ HELD_BACK = ("entry_id", "split_line", "reason", "message", *ENTRY_DATA)
 HELD = pa.schema(
     {"period": TEXT}
     | dict.fromkeys(HELD_BACK, TEXT)
-    | {"split_line": COUNT, **ENTRY_DATA, "held_at": INSTANT, "first_held_in": TEXT}
+    | {"split_line": COUNT, **ENTRY_DATA, "held_at": INSTANT}
     | {"outcome": TEXT, "resolved_period": TEXT, "resolved_at": INSTANT, "resolved_job_id": TEXT}
 )
 ELSEWHERE = pa.schema({"entry_id": TEXT, "split_line": COUNT, **ENTRY_DATA})
@@ -107,8 +107,8 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
     Notes
     -----
     An entry belongs to the month of the close that sent it; one sent outside of a close, to the month of its
-    date. One that was held back belongs to the month of its date, or without a date to the month of the close
-    that first met it. Export jobs: interface, section 4.2.
+    date. One that was held back belongs to the month of the close that met it first. Export jobs: interface,
+    section 4.2.
 
     Examples
     --------
@@ -357,17 +357,13 @@ def sent_entries(
 def held_back(journal: Journal, company_id: str, sent: pa.Table, month: str | None = None) -> pa.Table:
     """Return the entries that closes held back, each in one month, and their outcome.
 
-    An entry belongs to the month of the date that it had when it was first held back, or without a date to
-    the month of that close; `first_held_in` is the month of the close that met it first. It is shown as the
-    last close of its month saw it, or the last of all where none of its month met it. An entry without an ID
-    cannot be followed: only the last close of a month shows it, and it stays open. `sent` are the company's
-    sent entries.
+    An entry belongs to the month of the close that met it first, and is shown as the last close of that month
+    saw it: a later month does not change an earlier one. An entry without an ID cannot be followed: only the
+    last close of a month shows it, and it stays open. `sent` are the company's sent entries.
     """
     closes = closes_of(journal, company_id)
     last_close = {close["period"]: close["at"] for close in closes}
     rows: dict[Any, dict[str, Any]] = {}
-    met_in: dict[Any, str] = {}
-    first_held_in: dict[Any, str] = {}
     numbers_of_equals: Counter[Any] = Counter()
     for row in _held_in(closes):
         key: Any = (row["entry_id"], row["split_line"])
@@ -377,11 +373,8 @@ def held_back(journal: Journal, company_id: str, sent: pa.Table, month: str | No
             data = tuple(row[name] for name in ENTRY_DATA)
             numbers_of_equals[row["held_at"], data] += 1
             key = (data, numbers_of_equals[row["held_at"], data])
-        period = rows[key]["period"] if key in rows else (row["date"] or row["period"])[: len("2026-10")]
-        first = first_held_in.setdefault(key, row["period"])
-        if met_in.get(key) != period or row["period"] == period:
-            about = {"period": period, "outcome": "open", "first_held_in": first}
-            rows[key], met_in[key] = {**row, **about}, row["period"]
+        if rows.get(key, row)["period"] == row["period"]:
+            rows[key] = {**row, "outcome": "open"}
     wanted = [row for row in rows.values() if month in {None, row["period"]}]
     ids = pa.array({row["entry_id"] for row in wanted}, TEXT)
     accepted = sent.filter(pc.and_(pc.equal(sent["state"], "ACCEPTED"), pc.is_in(sent["entry_id"], ids)))

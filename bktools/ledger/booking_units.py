@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from bktools.frames.schema import STYLES
+from bktools.ledger.whole_numbers import Columns, Numbers
 
 # What of a voucher holds one group of entries.
 OWN = "own"  # one account's entry; beside it the voucher may have more, such as tax or another line
@@ -74,8 +77,24 @@ UNITS = (
 )
 # The days from which a voucher's delay may count.
 CLOCKS = ("day", "work_day", "open_day", "week_end", "month_end", "sent_day")
+# The weekday of 1970-01-01, and of a week's last working day, from Monday as 0.
+THURSDAY, FRIDAY = 3, 4
 
 
 def units_of_style(style: str | None) -> tuple[BookingUnit, ...]:
     """Return the units of a ledger that books in a style, by default all."""
     return UNITS if style is None else tuple(unit for unit in UNITS if unit.name in STYLES[style])
+
+
+def clocks_of(entries: Columns) -> dict[str, Numbers]:
+    """Return the days from which a delay may count, beside an entry's own day and that of sending."""
+    weekday = (entries.day + THURSDAY) % 7
+    # What is of a closed month is booked in the month for which it was sent.
+    opened = np.maximum(entries.day, entries.period_day)
+    next_month = opened.astype("M8[D]").astype("M8[M]") + 1
+    return {
+        "work_day": entries.day + np.where(weekday > FRIDAY, 7 - weekday, 0),
+        "open_day": opened,
+        "week_end": entries.day - weekday + 6,
+        "month_end": next_month.astype("M8[D]").astype(np.int64) - 1,
+    }

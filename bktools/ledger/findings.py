@@ -15,14 +15,13 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
 
 from bktools.findings.check import ERP, ERROR, INFO, PREPARER, SERVICE, SEVERITIES, WARNING
 from bktools.frames.schema import IN_DOUBT
 from bktools.ledger.inputs import EPOCH
-from bktools.ledger.judged import Judged, values_at
+from bktools.ledger.judged import Judged
 from bktools.ledger.verdict import ARRIVED, THERE, OpenGroup, Reason, Status
 from bktools.wording import Words
 
@@ -104,7 +103,8 @@ class Finding:
 def findings_of(judged: Judged, words: Words) -> list[Finding]:
     """Return what is found of the entries that are shown, in the words of a language, most severe first."""
     maker = _Findings(judged, words)
-    groups = (group for group in judged.verdict.open_groups if judged.is_shown[[*group.entries]].any())
+    is_shown = judged.entries["is_shown"]
+    groups = (group for group in judged.verdict.open_groups if is_shown[[*group.entries]].any())
     findings = [*maker.of_entries(), *maker.in_other_months(), *map(maker.of_group, groups)]
     findings += maker.not_compared()
 
@@ -151,17 +151,13 @@ class _Findings:
 
     def of_entries(self) -> Iterator[Finding]:
         """Yield the findings that are about one entry each."""
-        judged, verdict = self._judged, self._verdict
-        is_quiet = verdict.has(*ARRIVED, Status.OPEN, Status.NOT_COMPARABLE)
-        wrong = np.flatnonzero(judged.is_shown & ~is_quiet).tolist()
+        judged, verdict, status = self._judged, self._verdict, pl.col("status")
+        wrong = judged.numbers(~status.is_in([*ARRIVED, Status.OPEN, Status.NOT_COMPARABLE]))
+        again = [entry for entry, rows in verdict.look_first.items() if len(rows)]
+        may_be_twice = (status == Status.BOOKED) & pl.int_range(pl.len()).is_in(again)
         own = [(entry, Status(int(verdict.status[entry])).code) for entry in wrong]
         own += [(entry, ANOTHER_COST_CENTRE) for entry in self._on_other_centres()]
-        is_booked = verdict.status == Status.BOOKED
-        own += [
-            (entry, MAY_BE_TWICE)
-            for entry in verdict.look_first
-            if judged.is_shown[entry] and is_booked[entry] and verdict.look_first[entry]
-        ]
+        own += [(entry, MAY_BE_TWICE) for entry in judged.numbers(may_be_twice)]
         rows = judged.rows([entry for entry, _ in own])
         for (entry, code), row in zip(own, rows, strict=True):
             is_in_doubt = code == Status.MISSING.code and row.get("state") in IN_DOUBT
@@ -185,28 +181,26 @@ class _Findings:
 
     def _on_other_centres(self) -> list[int]:
         """Return which booked entries have postings, but none on their cost centre."""
-        judged, verdict = self._judged, self._verdict
-        own = judged.entries.select("centre", group=verdict.group).with_row_index()
-        theirs = judged.postings.select("centre", group=verdict.posting_group)
-        theirs = theirs.filter(pl.col("group") >= 0).drop_nulls().unique()
-        is_booked = pl.Series(judged.is_shown & (verdict.status == Status.BOOKED))
-        booked = own.filter(is_booked).drop_nulls().join(theirs, "group", "semi")
-        entries: list[int] = booked.join(theirs, ["group", "centre"], "anti")["index"].sort().to_list()
-        return entries
+        entries, theirs = self._judged.entries, self._judged.postings.select("group", "centre")
+        is_booked = pl.col("is_shown") & (pl.col("status") == Status.BOOKED) & pl.col("centre").is_not_null()
+        booked = entries.with_row_index().filter(is_booked)
+        theirs = theirs.drop_nulls().filter(pl.col("group") >= 0)
+        others = booked.join(theirs, "group", "semi").join(theirs, ["group", "centre"], "anti")
+        rows: list[int] = others["index"].sort().to_list()
+        return rows
 
     def in_other_months(self) -> Iterator[Finding]:
         """Yield one finding for all entries whose posting is in another month, the latest first."""
-        judged = self._judged
-        booked = np.flatnonzero(judged.is_shown & (self._verdict.status == Status.BOOKED))
-        months = values_at(judged.posting_month, judged.posting[booked])
-        late = booked[(months != judged.month.gather(booked)).fill_null(value=False).to_numpy()]
-        entries = late[np.argsort(-self._verdict.days_late[late], kind="stable")].tolist()
+        judged, late = self._judged, self._verdict.days_late
+        booked_month = judged.postings["month"].gather(judged.entries["posting"])
+        is_moved = (pl.col("status") == Status.BOOKED) & (pl.col("month") != booked_month)
+        entries = sorted(judged.numbers(is_moved), key=lambda entry: -late[entry])
         if entries:
             booked_days = [row["booked_date"] for row in judged.rows(entries)]
             facts = {
                 "booked_first": min(booked_days),
                 "booked_last": max(booked_days),
-                "late": int(self._verdict.days_late[entries].max()),
+                "late": int(late[entries].max()),
                 "places": self._places([row for entry in entries for row in self._verdict.postings(entry)]),
             }
             yield self._of_several(Status.BOOKED.code, ANOTHER_MONTH, entries, facts)
@@ -256,8 +250,7 @@ class _Findings:
         """Yield a finding for each reason why entries cannot be compared."""
         judged = self._judged
         by_reason: dict[str, list[int]] = defaultdict(list)
-        is_shown = judged.is_shown & (self._verdict.status == Status.NOT_COMPARABLE)
-        for entry in np.flatnonzero(is_shown).tolist():
+        for entry in judged.numbers(pl.col("status") == Status.NOT_COMPARABLE):
             by_reason[self._verdict.reasons[entry]].append(entry)
         for reason, entries in by_reason.items():
             own = judged.entries[entries]

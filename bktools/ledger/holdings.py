@@ -9,25 +9,32 @@ import datetime as dt
 import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from bktools.frames.incoming import described, source_of
 from bktools.frames.schema import COUNT, TEXT
+from bktools.ledger.booking_units import clocks_of
 from bktools.ledger.findings import day_of
 from bktools.ledger.inputs import read
 from bktools.ledger.model import verdict_of
 from bktools.ledger.verdict import BOOKED, THERE, Reason, Status, Verdict
+from bktools.ledger.whole_numbers import Columns
 
-# How a posting is named, by the first of these that the ledger has.
-NAMES = ("voucher_id", "document_number", "line")
+# How a person finds a posting, as far as the ledger has it.
+PLACE = ("file", "line", "date", "voucher_id", "document_number", "text")
 # Units whose group an entry that was not sent has not yet: its posting may follow until the month is over.
 OF_BATCHES = ("batch", "batch_week", "batch_supplier", "batch_employee")
 
 # The code of a ledger that cannot be compared: it has no account of the entries.
 WITHOUT_ACCOUNTS = "ledger_accounts"
+
+
+c = pl.col
 
 
 class Held(enum.StrEnum):
@@ -45,8 +52,8 @@ class Holdings:
     Parameters
     ----------
     table : pyarrow.Table
-        One row for each of the entries, in their order: `held` (one of `Held`), `voucher` (where to look: a
-        voucher, document or line; null where there is none).
+        One row for each of the entries, in their order: `held` (one of `Held`), `voucher` (where to look:
+        file and line, day, voucher and text of a posting; null where there is none).
     has_accounts : bool
         Whether an account of the entries, or of those that were sent before, is one of the ledger's.
     is_style_known : bool
@@ -108,8 +115,9 @@ def holdings(entries: Any, ledger: Any, *, exported: Any = None, currency: str |
         for e, rows in enumerate(looked)
     ]
     first = np.array([rows[0] if rows else -1 for rows in looked], dtype=np.int64)
+    places = _places(described(own.ledger, source_of(ledger)), first)
     return Holdings(
-        pa.table({"held": pa.array([*held], TEXT), "voucher": _vouchers(own.ledger, first)}),
+        pa.table({"held": pa.array([*held], TEXT), "voucher": places}),
         unsent.is_empty() or bool(both["account"].is_in(postings["account"].drop_nulls().implode()).any()),
         verdict.habits.is_known,
         _whole_batches(sent, verdict),
@@ -130,9 +138,11 @@ def _missing(unsent: pl.DataFrame, held: list[Held], verdict: Verdict) -> dict[s
     clock = "month_end" if verdict.habits.unit in OF_BATCHES else verdict.habits.clock
     if not verdict.habits.is_known or clock == "sent_day":
         return {}
+    columns = Columns(unsent)
+    days = {"day": columns.day, **clocks_of(columns)}[clock] + verdict.habits.gate[1]
     # The voucher of an entry that is not covered yet may follow on a day that the ledger lacks.
     return {
-        unsent["id"][e]: day_of(unsent[clock][e] + verdict.habits.gate[1])
+        unsent["id"][e]: day_of(days[e])
         for e in np.flatnonzero([one is Held.READY for one in held]).tolist()
         if verdict.status[e] == Status.MISSING or verdict.reasons.get(e) == Reason.NOT_COVERED
     }
@@ -147,9 +157,13 @@ def _whole_batches(sent: pl.DataFrame, verdict: Verdict) -> tuple[str, ...]:
     return tuple(sorted(batches.agg(pl.col("is_there").all()).filter("is_there")["batch"].to_list()))
 
 
-def _vouchers(ledger: pa.Table, rows: np.ndarray) -> pa.Array:
-    at = pa.array(rows, COUNT, mask=rows < 0)
-    for name in NAMES:
-        if name in ledger.column_names and ledger.column(name).null_count < len(ledger):
-            return ledger.column(name).take(at).cast(TEXT)
-    return pa.nulls(len(at), TEXT)
+def _places(ledger: pa.Table, rows: np.ndarray) -> pa.Array:
+    """Return where a person finds each posting: file and line, day, voucher or document, and text."""
+    named = [name for name in PLACE if name in ledger.column_names]
+    lines = pl.DataFrame(ledger.select(named).take(pa.array(rows, COUNT, mask=rows < 0))).cast(pl.String)
+    if "file" not in named:
+        lines = lines.with_columns(file=pl.lit(Path(str(source_of(ledger).get("source") or "")).name))
+    line = pl.concat_str("file", "line", separator=":", ignore_nulls=True) if "line" in named else c.file
+    texts = [c(name).str.head(10) if name == "date" else c(name) for name in named if name not in PLACE[:2]]
+    place = pl.concat_str(line, *texts, separator=", ", ignore_nulls=True).str.strip_chars(", ")
+    return lines.select(pl.when(pl.Series(rows >= 0)).then(place)).to_series().to_arrow().cast(TEXT)

@@ -29,7 +29,6 @@ from bktools.ledger.whole_numbers import are_distinct
 from bktools.wording import Sentence
 
 EPOCH = dt.date(1970, 1, 1)
-FRIDAY = 5
 
 # The texts and amounts that are read of each frame, with their names in the engine.
 TEXTS = {
@@ -149,7 +148,7 @@ def read(
     options |= {"currency": currency, "explained": _explained_rows(postings, explained)}
     options["until"] = _last_day(ledger, postings)
     theirs = _typed(postings, "ledger")
-    ours = _in_codes_of(theirs, _entries(_typed(entries, "exported"), sent=are_sent))
+    ours = _in_codes_of(theirs, _typed(entries, "exported")).with_columns(sent=pl.lit(are_sent))
     return Inputs(entries, postings, ours, theirs, (*_lacking(entries, postings),), not_sent, options)
 
 
@@ -196,7 +195,7 @@ def has_values(table: pa.Table, name: str) -> bool:
 
 
 def _typed(table: pa.Table, name: str) -> pl.DataFrame:
-    """Return a frame as the engine reads it, but for its days."""
+    """Return a frame as the engine reads it: days as numbers since 1970-01-01."""
     frame = pl.DataFrame(pl.from_arrow(table))
     there = {column for column, kind in frame.schema.items() if kind != pl.Null}
     scale = table.schema.field("amount").type.scale if "amount" in there else 2
@@ -208,31 +207,16 @@ def _typed(table: pa.Table, name: str) -> pl.DataFrame:
     columns["currency"] = columns["currency"].str.to_uppercase()
     for column, new in AMOUNTS[name].items():
         columns[new] = (own(column, pl.Decimal(38, scale)) * 10**scale).cast(pl.Int64)
+    days = {"day": own("date", pl.Date)}
     if name == "ledger":
         columns["fcurrency"] = columns["fcurrency"].str.to_uppercase()
-        return frame.select(**columns, day=_number(own("date", pl.Date)))
-    if frame.schema.get("sent_at") == pl.String:
-        columns["sent_day"] = own("sent_at", pl.String).str.head(10).str.to_date(strict=False)
     else:
-        columns["sent_day"] = own("sent_at", pl.Date)
-    return frame.select(**columns, day=own("date", pl.Date))
-
-
-def _entries(typed: pl.DataFrame, *, sent: bool) -> pl.DataFrame:
-    """Return entries with the days from which a delay may count."""
-    day = pl.col("day")
-    # What is of a closed month is booked in the month for which it was sent.
-    opened = pl.max_horizontal(day, pl.col("period").str.to_date("%Y-%m", strict=False))
-    weekend = pl.when(day.dt.weekday() > FRIDAY).then(8 - day.dt.weekday()).otherwise(0)
-    return typed.with_columns(
-        day=_number(day),
-        work_day=_number(day + pl.duration(days=weekend)),
-        open_day=_number(opened),
-        week_end=_number(day.dt.truncate("1w") + pl.duration(days=6)),
-        month_end=_number(opened.dt.month_end()),
-        sent_day=_number(pl.col("sent_day")),
-        sent=pl.lit(sent),
-    )
+        days["period_day"] = columns.pop("period").str.to_date("%Y-%m", strict=False)
+        is_text = frame.schema.get("sent_at") == pl.String
+        sent_at = own("sent_at", pl.String if is_text else pl.Date)
+        days["sent_day"] = sent_at.str.head(10).str.to_date(strict=False) if is_text else sent_at
+    numbers = {column: day.cast(pl.Int32).cast(pl.Int64) for column, day in days.items()}
+    return frame.select(**columns, **numbers)
 
 
 def _in_codes_of(postings: pl.DataFrame, entries: pl.DataFrame) -> pl.DataFrame:
@@ -241,9 +225,9 @@ def _in_codes_of(postings: pl.DataFrame, entries: pl.DataFrame) -> pl.DataFrame:
     One side may have names in place of codes, or numbers that were written in another way.
     """
     names = ("account", "account_name")
-    ours, theirs = (side.select(names).unique() for side in (entries, postings))
-    if ours["account"].is_in(theirs["account"].implode()).any():
+    if entries["account"].unique().is_in(postings["account"].unique().implode()).any():
         return entries
+    ours, theirs = (side.select(names).unique() for side in (entries, postings))
     codes = defaultdict(set)
     for code, name in theirs.drop_nulls("account").rows():
         codes[_plain(code)].add(code)
@@ -257,11 +241,6 @@ def _in_codes_of(postings: pl.DataFrame, entries: pl.DataFrame) -> pl.DataFrame:
 def _plain(name: str | None) -> str:
     """Return a code or name without what may differ: case, blanks, leading zeros, decimals."""
     return " ".join((name or "").casefold().split()).lstrip("0").removesuffix(".0")
-
-
-def _number(day: pl.Expr) -> pl.Expr:
-    """Return days as numbers since 1970-01-01."""
-    return day.cast(pl.Int32).cast(pl.Int64)
 
 
 def _last_day(ledger: Any, postings: pa.Table) -> int | None:

@@ -1,8 +1,7 @@
-"""Both tables of a match beside the verdict, row by row: what its tables and findings are made of."""
+"""Both tables of a match with what became of each row: what its tables and findings are made of."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,10 +15,8 @@ import pyarrow.compute as pc
 from bktools.frames.schema import COUNT, TEXT
 from bktools.ledger.inputs import OF_POSTING, Inputs
 from bktools.ledger.verdict import THERE, Reason, Status, Verdict
-from bktools.ledger.whole_numbers import Flags, Numbers, first_rows, sums
+from bktools.ledger.whole_numbers import first_rows, sums
 
-NOTHING = -1
-MONTHS = 12  # of a year
 CODES = pa.array([status.code for status in Status], TEXT)
 # The posting's columns that an entry gets as evidence, with OF_POSTING in front.
 EVIDENCE = (
@@ -28,146 +25,43 @@ EVIDENCE = (
 )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Judged:
     """Both tables, and what became of each entry.
 
     Parameters
     ----------
-    inputs : Inputs
-        Both tables.
-    verdict : Verdict
-        Of all entries.
-    months : tuple of str or None
-        The first and the last month that are shown; None for all.
+    inputs, verdict : Inputs, Verdict
+        Both tables as they were given and as the engine reads them, and what it says of them.
+    entries, postings : DataFrame
+        The engine's tables with the month of each row, its group, and whether it is in the ledger's currency
+        (is_home). Of an entry also status, posting (the first row that has it), booked (what the ledger has
+        for it, with its tax; of a sum all of it), and whether it is shown. Of a posting its amount with the
+        sign of the entries, also gross, and whether it is only looked at, or from no export.
+    table : pyarrow.Table
+        The entries with status, delay, reason, and the columns of the posting of each.
+    months : Expr or None
+        Which months are shown; None for all.
     """
 
     inputs: Inputs
     verdict: Verdict
-    months: tuple[str, str] | None
-
-    @property
-    def entries(self) -> pl.DataFrame:
-        """The entries in whole numbers."""
-        return self.inputs.entries
-
-    @property
-    def postings(self) -> pl.DataFrame:
-        """The postings in whole numbers."""
-        return self.inputs.postings
-
-    # ---- entries
-
-    @functools.cached_property
-    def month(self) -> pl.Series:
-        """The number of each entry's month: that of its close, else of its date; null where none is known."""
-        period = self.entries["period"]
-        year, month = (period.str.slice(*part).cast(pl.Int64, strict=False) for part in ((0, 4), (5, 2)))
-        return (MONTHS * year + month - 1).fill_null(self.month_of_day)
-
-    @property
-    def month_of_day(self) -> pl.Series:
-        """The number of the month of each entry's date; null where it has none."""
-        return _numbers_of_months(self.entries["day"])
-
-    @functools.cached_property
-    def is_shown(self) -> Flags:
-        """Which entries are of the months that are shown."""
-        if self.months is None:
-            return np.ones(self.entries.height, dtype=bool)
-        first, last = map(month_number, self.months)
-        return self.month.is_between(first, last).fill_null(value=False).to_numpy()
-
-    @functools.cached_property
-    def posting(self) -> Numbers:
-        """The row of the first posting that has each entry; -1 without one."""
-        verdict = self.verdict
-        posting: Numbers = first_rows(verdict.posting_group, verdict.groups)[verdict.group]
-        for entry, rows in verdict.evidence.items():
-            if verdict.status[entry] in THERE:
-                posting[entry] = rows[0]
-        return posting
-
-    @functools.cached_property
-    def booked(self) -> pl.Series:
-        """What the ledger has for each entry, with its tax; of a sum all of it. Null without a posting."""
-        group, count = self.verdict.group, self.verdict.groups + 1  # what is in no group counts as the last
-        exported = sums(group, count, self.entries["cents"].fill_null(0).to_numpy())
-        foreign = sums(group, count, ~self.is_home.to_numpy())
-        booked = sums(self.verdict.posting_group, count, self.cents)
-        own = np.append(self.verdict.gross, 0)[self.posting]
-        amounts = np.where(group >= 0, np.where(foreign == 0, exported, booked)[group], own)
-        return pl.Series(amounts).set(pl.Series((group < 0) & (self.posting < 0)), None)
-
-    @functools.cached_property
-    def is_home(self) -> pl.Series:
-        """Whether each entry is in the ledger's own currency."""
-        own = self.entries["currency"]
-        return own.is_null() | own.eq_missing(self.currency)
-
-    @functools.cached_property
-    def is_in_home_currency(self) -> Flags:
-        """Which postings are in the ledger's own currency: the others are in no control total."""
-        own = self.postings["currency"]
-        return (own.is_null() | own.eq_missing(self.currency)).to_numpy()
+    entries: pl.DataFrame
+    postings: pl.DataFrame
+    table: pa.Table
+    months: pl.Expr | None
 
     @property
     def currency(self) -> str | None:
         """The ledger's own currency, None where it is not known."""
         return self.verdict.habits.currency
 
-    # ---- postings
-
-    @functools.cached_property
-    def cents(self) -> Numbers:
-        """The amount of each posting with the sign of the entries."""
-        return self.postings["cents"].fill_null(0).to_numpy() * self.verdict.habits.sign
-
-    @functools.cached_property
-    def is_looked_at(self) -> Flags:
-        """Which postings are of no matched group, but are named for an entry or an open group."""
-        named = np.zeros(len(self.cents), dtype=bool)
-        for rows in self.verdict.evidence.values():
-            named[[*rows]] = True
-        for group in self.verdict.open_groups:
-            named[[*group.postings]] = True
-        return named & (self.verdict.posting_group < 0)
-
-    @functools.cached_property
-    def is_not_from_export(self) -> Flags:
-        """Which postings on the entries' accounts, in their months, are of no entry and named for none."""
-        months = self.month.drop_nulls()
-        if not len(months):
-            return np.zeros(len(self.cents), dtype=bool)
-        span = (months.min(), months.max()) if self.months is None else map(month_number, self.months)
-        of_months = self.posting_month.is_between(*span).fill_null(value=False)
-        on_accounts = self.postings["account"].is_in(self.entries["account"].drop_nulls().unique().implode())
-        is_other = (self.verdict.posting_group < 0) & ~self.is_looked_at
-        is_own: Flags = of_months.to_numpy() & on_accounts.fill_null(value=False).to_numpy()
-        return is_own & is_other
-
-    @functools.cached_property
-    def posting_month(self) -> pl.Series:
-        """The number of each posting's month."""
-        return _numbers_of_months(self.postings["day"])
-
-    # ---- tables
-
-    @functools.cached_property
-    def table(self) -> pa.Table:
-        """The entries with status, delay, reason, and the columns of the posting of each."""
-        table, ledger, at = self.inputs.exported, self.inputs.ledger, rows_of(self.posting)
-        for name in EVIDENCE:
-            if name == "amount":
-                table = table.append_column(f"{OF_POSTING}amount", self.column_of(self.booked))
-            elif name in ledger.column_names:
-                table = table.append_column(f"{OF_POSTING}{name}", ledger.column(name).take(at))
-        verdict, reasons = self.verdict, np.full(len(table), NOTHING)
-        reasons[[*verdict.reasons]] = [*map([*Reason].index, verdict.reasons.values())]
-        late = pa.array(verdict.days_late, COUNT, mask=verdict.status != Status.BOOKED)
-        table = table.append_column("status", CODES.take(pa.array(verdict.status)))
-        table = table.append_column("days_late", late)
-        return table.append_column("reason", pa.array([*Reason], TEXT).take(rows_of(reasons)))
+    def numbers(self, condition: pl.Expr) -> list[int]:
+        """Return the entries that are shown and meet a condition."""
+        rows: list[int] = (
+            self.entries.select((pl.col("is_shown") & condition).arg_true()).to_series().to_list()
+        )
+        return rows
 
     def rows(self, entries: Sequence[int]) -> list[dict[str, Any]]:
         """Return entries with the columns of their postings."""
@@ -178,11 +72,84 @@ class Judged:
         """Return whole numbers as an exact amount."""
         return None if cents is None else Decimal(cents).scaleb(-self.inputs.scale)
 
-    def column_of(self, cents: pl.Series) -> pa.Array:
-        """Return whole numbers as exact amounts."""
-        kind = pa.decimal128(38, self.inputs.scale)
-        whole = cents.cast(pl.Int64).to_arrow().cast(pa.decimal128(19, 0))
-        return pc.multiply(whole, Decimal(1).scaleb(-self.inputs.scale)).cast(kind)
+
+def judged(inputs: Inputs, verdict: Verdict, months: pl.Expr | None) -> Judged:
+    """Return both tables with what became of each row; `months`: which months are shown, None for all."""
+    postings = _postings(inputs, verdict)
+    entries = _entries(inputs, verdict, postings).with_columns(
+        is_shown=pl.lit(value=True) if months is None else months.fill_null(value=False)
+    )
+    # Postings on the entries' accounts, in their months, that are of no entry and named for none.
+    of_months = pl.col("month").is_between(entries["month"].min(), entries["month"].max())
+    is_own = pl.col("account").is_in(entries["account"].unique().implode()) & (pl.col("group") < 0)
+    is_other = is_own & (of_months if months is None else months) & ~pl.col("is_looked_at")
+    postings = postings.with_columns(is_from_no_export=is_other.fill_null(value=False))
+    return Judged(inputs, verdict, entries, postings, _table(inputs, verdict, entries), months)
+
+
+def month_of(*days: str) -> pl.Expr:
+    """Return the first day of the month of the first day that is known."""
+    return pl.coalesce(days).cast(pl.Int32).cast(pl.Date).dt.month_start()
+
+
+def _is_home(currency: str | None) -> pl.Expr:
+    own = pl.col("currency")
+    return own.is_null() | own.eq_missing(pl.lit(currency))
+
+
+def _postings(inputs: Inputs, verdict: Verdict) -> pl.DataFrame:
+    is_looked_at = np.zeros(inputs.postings.height, np.bool_)
+    named = (*verdict.evidence.values(), *(group.postings for group in verdict.open_groups))
+    for rows in named:
+        is_looked_at[[*rows]] = True
+    return inputs.postings.with_columns(
+        month=month_of("day"),
+        cents=pl.col("cents").fill_null(0) * verdict.habits.sign,
+        gross=pl.Series(verdict.gross),
+        group=pl.Series(verdict.posting_group),
+        is_home=_is_home(verdict.habits.currency),
+        is_looked_at=pl.Series(is_looked_at & (verdict.posting_group < 0)),
+    )
+
+
+def _entries(inputs: Inputs, verdict: Verdict, postings: pl.DataFrame) -> pl.DataFrame:
+    group, count = verdict.group, verdict.groups + 1  # what is in no group counts as the last
+    posting = first_rows(verdict.posting_group, verdict.groups)[group]
+    for entry, rows in verdict.evidence.items():
+        if verdict.status[entry] in THERE:
+            posting[entry] = rows[0]
+    entries = inputs.entries.with_columns(
+        # The month of an entry is that of its close, else of its date.
+        month=month_of("period_day", "day"),
+        is_home=_is_home(verdict.habits.currency),
+        status=pl.Series(verdict.status),
+        group=pl.Series(group),
+    )
+    exported = sums(group, count, entries["cents"].fill_null(0).to_numpy())
+    foreign = sums(group, count, ~entries["is_home"].to_numpy())
+    booked = sums(verdict.posting_group, count, postings["cents"].to_numpy())
+    own = np.append(verdict.gross, 0)[posting]
+    amounts = np.where(group >= 0, np.where(foreign == 0, exported, booked)[group], own)
+    is_posted = pl.Series(posting >= 0)
+    return entries.with_columns(
+        posting=pl.when(is_posted).then(pl.Series(posting)),
+        booked=pl.when(is_posted | pl.Series(group >= 0)).then(pl.Series(amounts)),
+    )
+
+
+def _table(inputs: Inputs, verdict: Verdict, entries: pl.DataFrame) -> pa.Table:
+    table, ledger, at = inputs.exported, inputs.ledger, entries["posting"].to_arrow()
+    for name in EVIDENCE:
+        if name == "amount":
+            table = table.append_column(f"{OF_POSTING}amount", as_money(entries["booked"], inputs.scale))
+        elif name in ledger.column_names:
+            table = table.append_column(f"{OF_POSTING}{name}", ledger.column(name).take(at))
+    reasons = np.full(len(table), -1)
+    reasons[[*verdict.reasons]] = [*map([*Reason].index, verdict.reasons.values())]
+    late = pa.array(verdict.days_late, COUNT, mask=verdict.status != Status.BOOKED)
+    table = table.append_column("status", CODES.take(pa.array(verdict.status)))
+    table = table.append_column("days_late", late)
+    return table.append_column("reason", pa.array([*Reason], TEXT).take(rows_of(reasons)))
 
 
 def rows_of(numbers: Any) -> pa.Array:
@@ -190,23 +157,7 @@ def rows_of(numbers: Any) -> pa.Array:
     return pa.array(numbers, pa.int64(), mask=numbers < 0)
 
 
-def values_at(values: pl.Series, rows: Numbers) -> pl.Series:
-    """Return the values of rows, null for row -1."""
-    return pl.concat([values, pl.Series([None], dtype=values.dtype)]).gather(rows)
-
-
-def month_number(month: str) -> int:
-    """Return the number of a month such as 2026-10, counted from the year 0."""
-    year, number = month.split("-")[:2]
-    return MONTHS * int(year) + int(number) - 1
-
-
-def month_text(number: int) -> str:
-    """Return a month by its number, such as 2026-10."""
-    return f"{number // MONTHS:04}-{number % MONTHS + 1:02}"
-
-
-def _numbers_of_months(days: pl.Series) -> pl.Series:
-    date = pl.col("day").cast(pl.Int32).cast(pl.Date)
-    numbers = MONTHS * date.dt.year().cast(pl.Int64) + date.dt.month().cast(pl.Int64) - 1
-    return pl.DataFrame({"day": days}).select(numbers).to_series()
+def as_money(cents: pl.Series, scale: int) -> pa.Array:
+    """Return whole numbers as exact amounts."""
+    whole = cents.cast(pl.Int64).to_arrow().cast(pa.decimal128(19, 0))
+    return pc.multiply(whole, Decimal(1).scaleb(-scale)).cast(pa.decimal128(38, scale))

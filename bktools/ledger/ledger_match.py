@@ -16,7 +16,7 @@ from bktools.frames.findings import as_html, as_lines
 from bktools.frames.incoming import in_memory
 from bktools.frames.results import Result
 from bktools.frames.schema import IN_DOUBT
-from bktools.frames.sums import NOTHING, money_of
+from bktools.frames.sums import NOTHING, money_of, number_of_entries
 from bktools.ledger.verdict import ARRIVED, Status
 from bktools.wording import Words
 
@@ -149,7 +149,7 @@ class LedgerMatch(Result):
 
     @property
     def headline(self) -> str:
-        """One line: the days of the ledger, and how many entries have each status."""
+        """One line: the days of the ledger, the number of entries, and the statuses of their lines."""
         parts = [
             self.words("match.count", count=count, status=status) for status, count in self.counts.items()
         ]
@@ -157,7 +157,8 @@ class LedgerMatch(Result):
         return self.words(
             "match.headline",
             span=self.words("match.days", **span) if self.ledger_from else None,
-            entries=len(self.entries),
+            entries=(count := number_of_entries(in_memory(self.entries))),
+            lines=len(self.entries) if len(self.entries) > count else None,
             counts=", ".join(parts) or self.words("match.none"),
             others=self.not_from_export or None,
         )
@@ -204,16 +205,13 @@ class LedgerMatch(Result):
 
     @property
     def remarks(self) -> list[str]:
-        """A line for each: style, splits, batches in doubt, and what is not compared."""
+        """A line for each: style, batches in doubt, and what is not compared."""
         entries, words = self.entries, self.words
         lines = [self.style] if self.habits["unit"] else []
-        split = entries[entries["split_line"].fillna(0) > 0] if "split_line" in entries else entries[:0]
-        if len(split):
-            lines.append(words("match.split", entries=split["entry_id"].nunique(), count=len(split)))
         if {"state", "batch_id"} <= {*entries}:
-            counts = entries.loc[entries["state"].isin(IN_DOUBT), "batch_id"].value_counts(sort=False)
+            counts = entries[entries["state"].isin(IN_DOUBT)].groupby("batch_id", sort=False)["entry_id"]
             lines += [
-                words("match.in_doubt", batch=batch, count=int(count)) for batch, count in counts.items()
+                words("match.in_doubt", batch=batch, count=count) for batch, count in counts.nunique().items()
             ]
         return [*lines, *(words("match.not_compared", what=phrase) for phrase in self.unchecked)]
 

@@ -199,7 +199,8 @@ def look_first(study: Study, free: Lookalikes) -> None:
         similar = study.first_rows(piece for piece in free.similar(x) if piece.v not in own)
         draft.look_first[x.e] = [*others, *similar]
     is_booked = (draft.status[entries.e] == Status.BOOKED) & entries.sent
-    for x in study.of(entries.e[is_booked & study.has_size(free.sizes)].tolist()):
+    is_booked &= np.isin(np.abs(entries.cents), [*free.sizes])
+    for x in study.of(entries.e[is_booked].tolist()):
         if rows := study.first_rows(free.second(x)):
             draft.look_first[x.e] = rows
     group = draft.posting_group[lines.row]

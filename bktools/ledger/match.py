@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.frames.schema import IN_DOUBT, Month
 from bktools.ledger.findings import about
 from bktools.ledger.inputs import Inputs, read
-from bktools.ledger.judged import Judged
+from bktools.ledger.judged import judged
 from bktools.ledger.ledger_match import LedgerMatch
 from bktools.ledger.model import verdict_of
 from bktools.ledger.tables import match_of
@@ -114,7 +116,7 @@ def match_ledger(
             inputs, verdict_of(inputs.entries, inputs.postings, **{**inputs.options, "explained": ()})
         )
     verdict = verdict_of(inputs.entries, inputs.postings, **inputs.options)
-    return match_of(Judged(inputs, verdict, months), words(language))
+    return match_of(judged(inputs, verdict, months), words(language))
 
 
 def _refuse_proofs(inputs: Inputs, verdict: Verdict) -> None:
@@ -137,10 +139,10 @@ def _refuse_proofs(inputs: Inputs, verdict: Verdict) -> None:
         raise ArgumentError("explained", Sentence("rule.holds_entry", entry=about(row, words())))
 
 
-def _months(period: Any) -> tuple[str, str] | None:
-    """Return the first and the last month that are shown, None for all."""
+def _months(period: Any) -> pl.Expr | None:
+    """Return which months are shown, None for all."""
     if period is None:
         return None
     both = period if isinstance(period, tuple) else (period, period)
-    first, last = (rules.month("period", month) for month in both)
-    return first, last
+    first, last = (dt.date.fromisoformat(f"{rules.month('period', month)}-01") for month in both)
+    return pl.col("month").is_between(first, last)

@@ -71,7 +71,7 @@ from bktools.ledger.annotated_postings import (
     vouchers_of,
     with_account_numbers,
 )
-from bktools.ledger.booking_units import ACCOUNT, VOUCHER
+from bktools.ledger.booking_units import ACCOUNT, VOUCHER, clocks_of
 from bktools.ledger.candidates import FreePieces, Group, Piece
 from bktools.ledger.carried_texts import carried_texts, without_denied
 from bktools.ledger.entry_names import Entry
@@ -124,6 +124,7 @@ def verdict_of(
     ours = Columns(entries, e=np.arange(entries.height))
     has_values = (ours.day > NONE) & (ours.cents > NONE) & entries["account"].is_not_null().to_numpy()
     ours = ours.take(has_values)
+    ours = ours.also(**clocks_of(ours))
     theirs = Columns(postings, row=np.arange(postings.height))
     theirs = theirs.take((theirs.day > NONE) & (theirs.cents > NONE) & ~among(postings.height, [*explained]))
     verdict = Verdict(entries.height, postings["cents"].fill_null(0).to_numpy())

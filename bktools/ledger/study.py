@@ -15,7 +15,7 @@ from bktools.ledger.gates import FEW, Gate
 from bktools.ledger.matching import Matching
 from bktools.ledger.tax_rates import Rates
 from bktools.ledger.verdict import Verdict
-from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, number, sums
+from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, first_rows, number, sums
 
 # So many entries are made into objects at once; of more, those that are looked at.
 MANY = 20_000
@@ -76,7 +76,7 @@ class Study:
         """
         self.entries, self._describes = entries, describes
         self._objects: dict[int, Entry] = {}
-        for name in ("receipts", "_are_single", "_are_own"):
+        for name in ("receipts", "_lots", "_are_own"):
             self.__dict__.pop(name, None)
         if len(entries) <= MANY:
             self.of(entries.e.tolist())
@@ -137,16 +137,13 @@ class Study:
 
     def is_single(self, x: Entry) -> bool:
         """Whether no other entry has an entry's amount on its account."""
-        return bool(self._are_single[np.searchsorted(self.entries.e, x.e)])
-
-    def has_size(self, sizes: Iterable[int]) -> Flags:
-        """Return which entries have one of some sizes, and no other one on their account has it."""
-        return self._are_single & np.isin(np.abs(self.entries.cents), [*sizes])
+        lot = x.account * 2**40 + abs(x.cents)
+        first, last = np.searchsorted(self._lots, (lot, lot + 1))
+        return bool(last - first == 1)
 
     @functools.cached_property
-    def _are_single(self) -> Flags:
-        amounts, first = number(self.entries.account, np.abs(self.entries.cents))
-        return np.asarray(sums(amounts, len(first))[amounts] == 1)
+    def _lots(self) -> Numbers:
+        return np.sort(self.entries.account * 2**40 + np.abs(self.entries.cents))
 
     @functools.cached_property
     def _are_own(self) -> tuple[Flags, Flags]:
@@ -155,9 +152,10 @@ class Study:
 
     def _is_own(self, name: str) -> Flags:
         """Return by entry whether its text is of no other receipt."""
-        code = np.maximum(getattr(self.entries, name), -1) + 1
-        _, first = number(self.entries.id, code)
-        return np.asarray((code > 0) & (sums(code[first], int(code.max(initial=0)) + 1)[code] == 1))
+        code, receipt = np.maximum(getattr(self.entries, name), -1), self.entries.id
+        first = first_rows(code, int(code.max(initial=0)) + 1)
+        has_other = among(len(first), code[receipt != receipt[first[code]]])
+        return np.asarray((code >= 0) & ~has_other[code])
 
     # ---- postings
 

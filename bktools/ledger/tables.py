@@ -16,7 +16,7 @@ from bktools.frames.columns import with_column, without_columns
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, DATE, TEXT, to_pandas
 from bktools.ledger.findings import Finding, day_of, findings_of
-from bktools.ledger.judged import CODES, NOTHING, Judged, month_number, month_text, rows_of, values_at
+from bktools.ledger.judged import CODES, Judged, as_money, month_of, rows_of
 from bktools.ledger.ledger_match import LedgerMatch
 from bktools.ledger.verdict import Status
 from bktools.ledger.whole_numbers import first_rows
@@ -49,7 +49,7 @@ def match_of(judged: Judged, words: Words) -> LedgerMatch:
         findings=to_pandas(_findings(judged, findings)),
         open_groups=to_pandas(groups),
         unchecked=tuple(_unchecked(judged, words)),
-        not_from_export=int(judged.is_not_from_export.sum()),
+        not_from_export=int(judged.postings["is_from_no_export"].sum()),
         ledger_from=first,
         ledger_until=last,
         habits={**asdict(habits), "share": int(100 * habits.share), "tax_rates": rates},
@@ -60,21 +60,22 @@ def match_of(judged: Judged, words: Words) -> LedgerMatch:
 
 def _entries(judged: Judged, findings: Sequence[Finding]) -> pa.Table:
     """Return the entries that are shown, with the sentences of the first finding of each."""
-    entries, at = judged.table, np.full(len(judged.table), NOTHING)
+    entries, at = judged.table, np.full(len(judged.table), -1)
     # The first finding of an entry is the most severe one.
     for number, finding in reversed([*enumerate(findings)]):
         at[[*finding.entries]] = number
     for name, source in {"differences": "message", "to_do": "to_do", "who": "who"}.items():
         texts = pa.array([one.sentences[source] for one in findings], TEXT)
         entries = entries.append_column(name, texts.take(rows_of(at)))
-    return entries if judged.months is None else entries.filter(pa.array(judged.is_shown))
+    is_shown = judged.entries["is_shown"]
+    return entries if is_shown.all() else entries.filter(is_shown.to_arrow())
 
 
 def _findings(judged: Judged, findings: Sequence[Finding]) -> pa.Table:
     """Return the findings with the columns of their entry, where they have one alone, the facts last."""
     sentences = [one.sentences for one in findings]
     rows = pa.Table.from_pylist(sentences, pa.schema(dict.fromkeys((*FINDING, "facts"), TEXT)))
-    alone = np.array([one.entries[0] if len(one.entries) == 1 else NOTHING for one in findings], np.int64)
+    alone = np.array([one.entries[0] if len(one.entries) == 1 else -1 for one in findings], np.int64)
     own = without_columns(judged.table, ["status", *rows.column_names]).take(rows_of(alone))
     for name in rows.column_names:
         own = own.append_column(name, rows.column(name))
@@ -103,8 +104,31 @@ def _totals(judged: Judged) -> pd.DataFrame:
     The postings of an account and a month are those that the accounting system adds up. An entry stands in
     the month of its posting, or of its date where it has none.
     """
-    postings = _postings_with_months(judged)
-    entries = _entries_with_months(judged, postings)
+    verdict, postings, entries = judged.verdict, judged.postings, judged.entries
+    # Of postings that may hold an open entry, only those count whose sum is compared with its group's; and an
+    # entry is in the month of that sum.
+    is_held, first = (
+        postings["is_looked_at"].to_numpy().copy(),
+        entries["posting"].fill_null(-1).to_numpy().copy(),
+    )
+    for group in verdict.open_groups:
+        if group.booked is None:
+            is_held[[*group.postings]] = False
+        elif group.postings:
+            first[[*group.entries]] = group.postings[0]
+    postings = postings.with_columns(
+        beside=pl.when(pl.Series(is_held)).then(pl.col("gross") - pl.col("cents")).otherwise(0),
+        cents=pl.when("is_home").then("cents").otherwise(0),
+        is_other=(pl.col("group") < 0) & ~pl.Series(is_held),
+    )
+    first_month = postings["month"].gather(pl.Series(first).replace(-1, None))
+    # What was moved from another account is on its own one since then.
+    of_group = postings.filter(pl.col("group") >= 0).group_by(OF_GROUP).agg(moved=pl.col("month").min())
+    entries = entries.with_columns(
+        is_compared=pl.col("status") != Status.NOT_COMPARABLE,
+        first=first_month.fill_null(entries.select(month_of("day")).to_series()),
+    ).join(of_group, on=OF_GROUP, how="left", maintain_order="left")
+    entries = entries.with_columns(month=pl.coalesce("moved", "first"))
     ours = entries.group_by(BY, maintain_order=True).agg(
         entries=pl.col("is_compared").sum(),
         not_compared=(~pl.col("is_compared")).sum(),
@@ -123,62 +147,23 @@ def _totals(judged: Judged) -> pd.DataFrame:
     is_own = pl.col("is_compared") & pl.col("account").is_in(ours["account"].implode(), nulls_equal=True)
     both = both.filter(pl.col("entries").is_not_null() | is_own).drop("is_compared")
     both = both.join(_of_groups(entries, postings), on=BY, how="left", nulls_equal=True)
-    both = both.with_columns(pl.col(pl.Int64, pl.UInt32).exclude("month").fill_null(0).cast(pl.Int64))
+    both = both.with_columns(pl.col(pl.Int64, pl.UInt32).fill_null(0).cast(pl.Int64))
     both = both.with_columns(on_other_accounts=pl.col("on_other_accounts") + pl.col("tax"))
     difference = pl.col("ledger") + pl.col("on_other_accounts") - pl.col("not_from_export")
     both = both.with_columns(difference=difference - pl.col("exported") - pl.col("foreign"))
     if judged.months is not None:
-        first, last = map(month_number, judged.months)
-        both = both.filter(pl.col("month").is_between(first, last) | pl.col("is_shown"))
+        both = both.filter(judged.months | pl.col("is_shown"))
     both = both.sort("account", "month", nulls_last=False)
     names = _account_names(judged)
     table = {
         "account_code": both["account"].to_arrow().cast(TEXT),
         "account_name": pa.array([names.get(code) for code in both["account"]], TEXT),
-        "month": pa.array([None if one is None else month_text(one) for one in both["month"]], TEXT),
+        "month": both["month"].dt.strftime("%Y-%m").to_arrow().cast(TEXT),
         "currency": pa.array([judged.currency] * both.height, TEXT),
-        "entries": both["entries"].to_arrow(),
-        "not_compared": both["not_compared"].to_arrow(),
-        "postings": both["postings"].to_arrow(),
-        **{name: judged.column_of(both[name]) for name in (*SUMS, "difference")},
+        **{name: both[name].to_arrow() for name in ("entries", "not_compared", "postings")},
+        **{name: as_money(both[name], judged.inputs.scale) for name in (*SUMS, "difference")},
     }
     return to_pandas(pa.table(table))
-
-
-def _postings_with_months(judged: Judged) -> pl.DataFrame:
-    """Return the postings with their months: which are of no entry, and what is booked beside them."""
-    verdict, is_held = judged.verdict, judged.is_looked_at.copy()
-    # Of postings that may hold an open entry, only those count whose sum is compared with its group's.
-    for group in verdict.open_groups:
-        if group.booked is None:
-            is_held[[*group.postings]] = False
-    return judged.postings.select("account").with_columns(
-        month=judged.posting_month,
-        cents=pl.Series(np.where(judged.is_in_home_currency, judged.cents, 0)),
-        group=pl.Series(verdict.posting_group),
-        is_other=pl.Series((verdict.posting_group < 0) & ~is_held),
-        beside=pl.Series(np.where(is_held, judged.verdict.gross - judged.cents, 0)),
-    )
-
-
-def _entries_with_months(judged: Judged, postings: pl.DataFrame) -> pl.DataFrame:
-    """Return the entries, each with the month of its posting, or of the sum that it is compared with."""
-    first = judged.posting.copy()
-    for group in judged.verdict.open_groups:
-        if group.booked is not None and group.postings:
-            first[[*group.entries]] = group.postings[0]
-    frame = judged.entries.select("account", "cents").with_columns(
-        first_month=values_at(judged.posting_month, first).fill_null(judged.month_of_day),
-        group=pl.Series(judged.verdict.group),
-        is_home=judged.is_home,
-        is_compared=pl.Series(judged.verdict.status != Status.NOT_COMPARABLE),
-        is_shown=pl.Series(judged.is_shown),
-    )
-    # What was moved from another account is on its own one since then.
-    of_group = postings.filter(pl.col("group") >= 0).group_by(OF_GROUP).agg(pl.col("month").min())
-    return frame.join(of_group, on=OF_GROUP, how="left", maintain_order="left").with_columns(
-        month=pl.coalesce("month", "first_month")
-    )
 
 
 def _of_groups(entries: pl.DataFrame, postings: pl.DataFrame) -> pl.DataFrame:
@@ -216,7 +201,7 @@ def _postings(judged: Judged) -> pd.DataFrame:
             owner[row] = entry if owner[row] < 0 else owner[row]
     at = rows_of(owner)
     status = CODES.take(pa.array(verdict.status)).take(at).to_pandas().to_numpy(dtype=object)
-    status[judged.is_not_from_export] = NOT_FROM_EXPORT
+    status[judged.postings["is_from_no_export"].to_numpy()] = NOT_FROM_EXPORT
     table = with_column(ledger, "status", pa.array(status, TEXT, from_pandas=True))
     table = with_column(table, "entry_id", judged.inputs.exported.column("entry_id").take(at))
     return to_pandas(table.select(in_reading_order(table.column_names)))

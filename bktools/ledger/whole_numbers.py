@@ -77,8 +77,13 @@ def number(*keys: npt.NDArray[Any]) -> tuple[Numbers, Numbers]:
     for key in keys:
         low = key.min(initial=0)
         code = code * (int(key.max(initial=0)) - low + 1) + (key - low)
-    _, first, numbers = np.unique(code, return_index=True, return_inverse=True)
-    return numbers, first
+    size = int(code.max(initial=0)) + 1
+    if size > 4 * len(code):
+        _, first, numbers = np.unique(code, return_index=True, return_inverse=True)
+        return numbers, first
+    # Few combinations are counted, which is faster than to sort them.
+    first = first_rows(code, size)[:-1]
+    return (np.cumsum(first >= 0) - 1)[code], first[first >= 0]
 
 
 def among(count: int, numbers: Any) -> Flags:

@@ -33,6 +33,7 @@ from bktools.journal.records import this_process
 from bktools.reports.html import report_of
 from bktools.reports.pictures import PICTURES, pictures_of
 from bktools.reports.workbook import workbook_of
+from bktools.settings import SANDBOX, folder_name_of
 from bktools.wording import Sentence
 
 MANIFEST = "manifest.json"
@@ -71,6 +72,25 @@ TABLES: dict[str, Callable[[Close], pa.Table | None]] = {
 }
 
 
+def folder_of(month: str, environment: str, company: str, name: str) -> Path:
+    """Return the folder of a month's close, with a name of the company beside the close of another one."""
+    folder = Path(f"month-end-{month}")
+    if not _other_owner(folder, environment, company):
+        return folder
+    return Path(f"{folder}-{folder_name_of(environment) if name == company else name}")
+
+
+def _other_owner(folder: Path, environment: str, company: str) -> dict[str, str]:
+    """Return whose close a folder holds, where it is of other books; those of the sandbox are invented."""
+    if not (folder / MANIFEST).is_file():
+        return {}
+    earlier = _read_manifest(folder)
+    books = earlier["environment"], earlier["company"]
+    if books in {(environment, company), (SANDBOX, earlier["company"])}:
+        return {}
+    return {"name": earlier["company_name"] or books[1], "environment": books[0]}
+
+
 def check_target(folder: Path, environment: str, company: str, name: str = "") -> None:
     """Refuse a folder that a close of a company must not replace, before anything else is done.
 
@@ -85,7 +105,7 @@ def check_target(folder: Path, environment: str, company: str, name: str = "") -
         When nothing can be written beside it.
     """
     disk.require_file_name(folder)
-    code, facts = "", {}
+    code, facts = "", dict[str, str]()
     if folder.is_symlink() and not folder.exists():
         code = "link"
     elif folder.is_dir() and folder.samefile(Path()):
@@ -93,13 +113,9 @@ def check_target(folder: Path, environment: str, company: str, name: str = "") -
         code = "current"
     elif folder.exists() and not folder.is_dir():
         code = "file"
-    elif (folder / MANIFEST).is_file():
-        earlier = _read_manifest(folder)
-        books = earlier["environment"], earlier["company"]
-        if books[0] != "sandbox" and books != (environment, company):
-            code = "other_close"
-            facts = {"name": earlier["company_name"] or books[1], "environment": books[0]}
-    elif folder.is_dir() and any(folder.iterdir()):
+    elif facts := _other_owner(folder, environment, company):
+        code = "other_close"
+    elif folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).is_file():
         code = "other_files"
     if code:
         facts |= {"folder": str(folder), "other": in_shell(f"{folder}-{name or company}")}

@@ -56,7 +56,7 @@ class Money(NamedTuple):
 
 
 class Share(NamedTuple):
-    """A change in percent; None is an empty cell."""
+    """A change in percent; None is the sign of one that says nothing."""
 
     percent: Decimal | None
 
@@ -190,8 +190,9 @@ def _cell(value: Value, words: Words) -> tuple[Value, Look]:
         is_text = value.amount is not None and not is_exact(value.amount)
         return words.amount(*value) if is_text else value.amount, {**RIGHT, "num_format": _money(*value)}
     if isinstance(value, Share):
-        share = None if value.percent is None else value.percent / 100
-        return share, {**RIGHT, "num_format": NUMBER_STYLES[words.language].share_in_cells}
+        style = NUMBER_STYLES[words.language]
+        share = style.no_percent if value.percent is None else value.percent / 100
+        return share, {**RIGHT, "num_format": style.share_in_cells}
     if isinstance(value, bool):
         return words("report.yes" if value else "report.no"), {}
     if isinstance(value, int):

@@ -134,7 +134,6 @@ def _pages(language: str) -> Environment:
         name: partial(_formatted, form, language)
         for name, form in (
             ("number", numbers.number),
-            ("percent", numbers.percent),
             ("day", numbers.day),
             ("month", numbers.month),
             ("moment", numbers.moment),
@@ -143,6 +142,7 @@ def _pages(language: str) -> Environment:
     pages.filters |= {
         "amount": texts.amount,
         "css": _css,
+        "percent": partial(numbers.percent, language=language),
         "ids": _ids,
         "sentence": capitalized,
         "source": partial(_source_of, texts),

@@ -200,6 +200,13 @@ def listing(book: Book, name: str, table: pa.Table, columns: Sequence[str]) -> N
         [_value(row, column, words, codes) for column in order] for row in table.select(order).to_pylist()
     ]
     titles = [_heading(words, column) for column in order]
+    # A column of the file may have the heading of another one.
+    titles = [
+        words("report.workbook.of_file", column=title) if title in titles[:place] else title
+        for place, title in enumerate(titles)
+    ]
+    if "percent" in order and Share(None) in (cell for row in rows for cell in row):
+        titles[order.index("percent")] += f" ({words('report.not_meaningful')})"
     widths = [
         width_of(title, (_text(row[place], words) for row in rows), grid.WIDEST)
         for place, title in enumerate(titles)
@@ -242,8 +249,10 @@ def _heading(words: Words, column: str) -> str:
 
 def _value(row: Mapping[str, Any], column: str, words: Words, codes: Mapping[str, str]) -> Value:
     value = row[column]
+    if column == "percent" and row.get("difference") is not None:
+        return Share(value)
     if isinstance(value, Decimal):
-        return Share(value) if column == "percent" else Money(value, row.get("currency"))
+        return Money(value, row.get("currency"))
     return words.name(codes[column], value) if codes.get(column) and value else value
 
 

@@ -6,7 +6,6 @@ environment, and no log lines with addresses, which may hold an e-mail.
 
 from __future__ import annotations
 
-import functools
 import gzip
 import io
 import re
@@ -17,7 +16,6 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -29,7 +27,6 @@ from bktools.contract.endpoint import REQUEST_ID_HEADERS, Endpoint
 from bktools.errors import (
     ArgumentError,
     CertificateError,
-    ConfigurationError,
     ConnectionLostError,
     NotSentError,
     ProxyError,
@@ -98,7 +95,7 @@ def request_of(
 
 
 class Transport:
-    """Connections to the hosts of one environment, by the proxy and the certificates of its settings."""
+    """Connections to the hosts of one environment, by the proxy of its settings."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -107,8 +104,6 @@ class Transport:
         self._idle: dict[bool, list[TrackedConnection]] = {True: [], False: []}
         self._lock = threading.Lock()
         self._is_closed = False
-        # Read here, so that an unreadable file is an error before anything is sent.
-        _certificates(settings.ca_bundle)
 
     def send(
         self,
@@ -206,7 +201,8 @@ class Transport:
                 connection.http.close()
 
     def _open(self, *, by_proxy: bool) -> TrackedConnection:
-        trusted = _certificates(self._settings.ca_bundle) or truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        # Of its own: truststore locks a context during the handshake, so that a slow host would block all.
+        trusted = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         proxy = _proxy_of(self._settings.proxy, trusted) if self._settings.proxy and by_proxy else None
         return TrackedConnection(httpx.HTTPTransport(verify=trusted, proxy=proxy))
 
@@ -219,8 +215,7 @@ class Transport:
         facts = {"host": host, "proxy": proxy or None, "reason": reason}
         if isinstance(fault, ssl.SSLCertVerificationError):
             facts |= {"host": connection.tls_host, "reason": fault.verify_message}
-            bundle = self._settings.ca_bundle
-            return CertificateError(Sentence("error.certificate", **facts, bundle=bundle and str(bundle)))
+            return CertificateError(Sentence("error.certificate", **facts))
         if isinstance(fault, ssl.SSLError) and not isinstance(fault, BROKEN_HANDSHAKE):
             return CertificateError(Sentence("error.no_tls", **facts | {"host": connection.tls_host}))
         is_refused = (
@@ -256,21 +251,6 @@ def of_answer(error: Failure, headers: Mapping[str, str]) -> Failure:
 
 def _clean(text: str, settings: Settings) -> str:
     return auth.without_secrets(text.encode(errors="replace"), settings).decode(errors="replace")
-
-
-@functools.cache
-def _certificates(ca_bundle: Path | None) -> ssl.SSLContext | None:
-    """Return the cached context of a file of certificates; None for the system's own certificates.
-
-    For the system's, each connection needs its own context: `truststore` locks a context during the
-    handshake, so with a shared one a slow host would block every thread.
-    """
-    if ca_bundle is None:
-        return None
-    try:
-        return ssl.create_default_context(cafile=ca_bundle)
-    except OSError as error:
-        raise ConfigurationError(Sentence("error.ca_bundle", path=str(ca_bundle), why=str(error))) from error
 
 
 def _whole_body(response: httpx.Response, encoding: str, most: int) -> bytes:

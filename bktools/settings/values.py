@@ -218,12 +218,6 @@ class Settings:
     proxy: Secret | None = _setting(_proxy, secret=True)
     """Address of an HTTP proxy, which may hold a user name and a password."""
 
-    ca_bundle: Path | None = _setting(read_path)
-    """A file of certificates to trust instead of the system's."""
-
-    keep_days: int = _setting(_of_type(_count, "or_no_limit"), default=90)
-    """Days for which the cache keeps every snapshot, later only the last of each month; 0 for all of them."""
-
     cache_dir: Path = _setting(read_path, default=platformdirs.user_cache_path("bktools"))
     """Folder of snapshots, which may be deleted."""
 

@@ -38,6 +38,8 @@ SNAPSHOTS = "snapshots"
 # A file whose time is that of the last automatic pruning.
 PRUNED = "pruned"
 A_DAY = 86_400.0
+# How long every snapshot is kept; later only the last one of each month: a quarter is compared day by day.
+KEPT = dt.timedelta(days=90)
 # No load fails for it.
 NOT_PRUNED = "old snapshots were not removed: %s"
 
@@ -153,15 +155,10 @@ class Store:
     def _prune_daily(self) -> None:
         """Prune at most once a day, in a thread that no load waits for."""
         mark = self._root / PRUNED
-        keep = self.settings.keep_days
         try:
-            if keep and not mark.exists():
+            if not mark.exists():
                 disk.replace_content(mark, b"")
-            elif (
-                keep
-                and not 0 <= time.time() - mark.stat().st_mtime < A_DAY
-                and _pruning.acquire(blocking=False)
-            ):
+            elif not 0 <= time.time() - mark.stat().st_mtime < A_DAY and _pruning.acquire(blocking=False):
                 threading.Thread(
                     target=self._prune_and_mark, args=(mark,), name="bktools-prune", daemon=True
                 ).start()
@@ -169,12 +166,11 @@ class Store:
             log.warning(NOT_PRUNED, error)
 
     def _prune_and_mark(self, mark: Path) -> None:
-        keep = dt.timedelta(days=self.settings.keep_days)
         try:
-            gone = self.prune(keep)
+            gone = self.prune(KEPT)
             # At the end: when the process ends before this thread, the next one continues.
             os.utime(mark)
-            log.info("old snapshots removed: %d (keep_days is %d)", gone.snapshots, keep.days)
+            log.info("old snapshots removed: %d", gone.snapshots)
         except OSError as error:
             log.warning(NOT_PRUNED, error)
         finally:

@@ -66,7 +66,8 @@ class Shown:
         notes = "; ".join(filter(None, [self._more(self.count), left_out]))
         if notes and self.total and self.whole:
             notes = texts("command.all_of_it", notes=notes, way=self.whole)
-        return readable("\n".join([*filter(None, [self.title]), *lines, *filter(None, [notes])]))
+        ends = filter(None, [notes, self._no_percent()])
+        return readable("\n".join([*filter(None, [self.title]), *lines, *ends]))
 
     def _repr_html_(self) -> str:
         rows = _texts(self.table.slice(0, self.count), self.columns, words())
@@ -82,7 +83,8 @@ class Shown:
             for name, letters in zip(self.columns, longest, strict=True)
         ]
         table = views.table(self.headings, rows, total=len(rows), shown=len(rows), looks=looks)
-        return (views.heading(self.title) if self.title else "") + table + views.note(self._more(self.count))
+        notes = " ".join(filter(None, [self._more(self.count), self._no_percent()]))
+        return (views.heading(self.title) if self.title else "") + table + views.note(notes)
 
     def _grid(self) -> Any:
         columns = [
@@ -96,7 +98,7 @@ class Shown:
         # Days in the order of their text: the grid sorts and filters them.
         texts = _texts(self.table, self.columns, words(), days=words("en"))
         rows = [[cell(text) for text in row] for row in texts]
-        summary = " · ".join(filter(None, [self.title, self._more(len(self.table))]))
+        summary = " · ".join(filter(None, [self.title, self._more(len(self.table)), self._no_percent()]))
         return grid_of(columns, rows, page=self.count, summary=summary)
 
     def _ipython_display_(self) -> None:
@@ -117,6 +119,13 @@ class Shown:
             texts("command.more_rows", count=left) if left > 0 else "" if self.total else texts("list.none")
         )
 
+    def _no_percent(self) -> str:
+        """Return why a percentage is missing, where one is."""
+        texts = words()
+        rows = _texts(self.table, [name for name in self.columns if name in (*PERCENTS, "currency")], texts)
+        sign = NUMBER_STYLES[texts.language].no_percent
+        return texts("report.no_percent") if any(sign in row for row in rows) else ""
+
 
 def _is_number(table: pa.Table, name: str) -> bool:
     kind, types = table.schema.field(name).type, pa.types
@@ -126,12 +135,15 @@ def _is_number(table: pa.Table, name: str) -> bool:
 def in_a_pipe(table: pa.Table) -> list[list[str]]:
     """Return rows as text in the reader's language for a program: no groups of thousands, one minus sign."""
     texts = words()
-    plainly = str.maketrans({NUMBER_STYLES[texts.language].thousands: "", MINUS: "-"})
+    style = NUMBER_STYLES[texts.language]
+    plainly = str.maketrans({style.thousands: "", MINUS: "-"})
     names = table.column_names
     numbers = [_is_number(table, name) for name in names]
     return [
         [
-            text.translate(plainly) if is_number else visible_line(" ".join(text.split())).replace(MINUS, "-")
+            text.translate(plainly)
+            if is_number and text != style.no_percent
+            else visible_line(" ".join(text.split())).replace(MINUS, "-")
             for text, is_number in zip(row, numbers, strict=True)
         ]
         for row in _texts(table, names, texts)
@@ -229,7 +241,11 @@ def _column(name: str, column: pa.ChunkedArray, currencies: Sequence[str | None]
     values = dated(column).to_pylist()
     if name in PERCENTS and is_number:
         percents = (None if value is None else round(Decimal(str(value)), 1) for value in values)
-        return [percent(value, texts.language, signed=PERCENTS[name]) for value in percents]
+        # A row without a currency, such as a category that was renamed, has no figures.
+        return [
+            percent(share, texts.language, signed=PERCENTS[name]) if (share, currency) != (None, None) else ""
+            for share, currency in zip(percents, currencies, strict=True)
+        ]
     return [_text(value, texts) for value in values]
 
 

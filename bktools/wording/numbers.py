@@ -25,8 +25,8 @@ class Style:
         Formats of `strftime`.
     months : tuple of str
         The names of the months.
-    percent : str
-        The sign of a share, with the space before it.
+    percent, no_percent : str
+        The sign of a share, with the space before it, and the sign in place of one that says nothing.
     day_in_cells, share_in_cells : str
         Formats of a workbook's cells. Thousands and decimals appear as in the program of the reader.
     quotes : str
@@ -39,6 +39,7 @@ class Style:
     moment: str
     months: tuple[str, ...]
     percent: str
+    no_percent: str
     day_in_cells: str
     share_in_cells: str
     quotes: str
@@ -55,6 +56,7 @@ NUMBER_STYLES: Mapping[str, Style] = {
         "%Y-%m-%d %H:%M UTC",
         tuple(_ENGLISH.split()),
         "%",
+        "n/m",
         "yyyy-mm-dd",
         f"+0.0%;{MINUS}0.0%;0%",
         '""',
@@ -66,6 +68,7 @@ NUMBER_STYLES: Mapping[str, Style] = {
         "%d.%m.%Y %H:%M UTC",
         tuple(_GERMAN.split()),
         "\N{NO-BREAK SPACE}%",
+        "n.\N{NO-BREAK SPACE}a.",
         "dd.mm.yyyy",
         f"+0.0 %;{MINUS}0.0 %;0 %",
         "„“",
@@ -122,15 +125,15 @@ def number(value: Any, language: str = "en") -> str:
 
 
 def percent(value: Any, language: str = "en", *, signed: bool = True) -> str:
-    r"""Return a change in percent with its sign, or a share without one; of None the text is empty.
+    r"""Return a change in percent with its sign, or a share without one; None has a sign.
 
     Examples
     --------
     >>> percent(Decimal("3.2")), percent(Decimal("1234.5"), "de"), percent(None)
-    ('+3.2%', '+1.234,5\xa0%', '')
+    ('+3.2%', '+1.234,5\xa0%', 'n/m')
     """
     if value is None:
-        return ""
+        return NUMBER_STYLES[language].no_percent
     sign = "+" if signed and value > 0 else ""
     return f"{sign}{number(value, language)}{NUMBER_STYLES[language].percent}"
 

@@ -99,7 +99,6 @@ AWAY = {"connection": "failed", "company": None}
 SITUATIONS = {
     "nobody at the address": ({"BASE_URL": "http://127.0.0.1:9"}, Exit.UNREACHABLE, AWAY, "bktools config"),
     "no company": ({"COMPANY": ""}, Exit.DONE, {"company": "warning"}, "BKTOOLS_COMPANY"),
-    "no certificates": ({"CA_BUNDLE": "none.pem"}, Exit.CONFIGURATION, AWAY, "ca_bundle .*none.pem"),
     "wrong token": ({"TOKEN": "hunter2"}, Exit.REFUSED, AWAY, "401"),
     "unknown company": (
         {"COMPANY": OTHER},

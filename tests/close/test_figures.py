@@ -130,7 +130,7 @@ def test_the_page_says_what_of_all_entries_was_not_spent():
 def test_an_entry_is_spent_in_the_month_that_met_it_first():
     """What a month held back stays its own, also when the next one exports it."""
     columns = {name: COLUMNS.field(name).type for name in ("id", "date", "amount", "currency", "reason")}
-    more = {"state": pa.large_string(), "sent_in": pa.large_string(), "first_held_in": pa.large_string()}
+    more = {"state": pa.large_string(), "sent_in": pa.large_string()}
     schema = pa.schema(columns | more | {"split_line": pa.int64()})
     usual = {"amount": Decimal("1.00"), "currency": "EUR", "split_line": 0}
     sent = [
@@ -139,9 +139,9 @@ def test_an_entry_is_spent_in_the_month_that_met_it_first():
         usual | {"id": "c", "state": "UNKNOWN", "sent_in": "2026-09"},
     ]
     held = [
-        usual | {"id": "b", "reason": "not_approved", "first_held_in": "2026-09"},
-        usual | {"id": "d", "reason": "already_booked", "first_held_in": "2026-09"},
-        usual | {"id": "e", "reason": "no_account", "first_held_in": "2026-10"},
+        usual | {"id": "b", "reason": "not_approved", "sent_in": "2026-09"},
+        usual | {"id": "d", "reason": "already_booked", "sent_in": "2026-09"},
+        usual | {"id": "e", "reason": "no_account", "sent_in": "2026-10"},
     ]
     tables = (pa.Table.from_pylist(rows, schema) for rows in (sent, held))
     table = spent_table("2026-09", *tables).to_pandas()

@@ -262,7 +262,7 @@ def test_what_is_held_back_each_month_is_not_missing():
     days = pd.to_datetime([f"2026-{month:02}-14" for month in (7, 8, 9, 10)]).astype("datetime64[s]")
     rows = pd.DataFrame({"id": list("abcd"), "supplier": "Makro", "currency": "EUR", "date": days})
     rows["amount"] = pd.array([Decimal("77.35")] * 4, pd.ArrowDtype(pa.decimal128(38, 2)))
-    rows = rows.assign(split_line=0, first_held_in=rows["date"].dt.strftime("%Y-%m"), sent_in="")
+    rows = rows.assign(split_line=0, sent_in=rows["date"].dt.strftime("%Y-%m"))
     held = pa.Table.from_pandas(rows.head(3), preserve_index=False)
     own = rows.tail(1).assign(company_id="c1", fate="held_back", reason="no_category")
     own = pa.Table.from_pandas(own, preserve_index=False)

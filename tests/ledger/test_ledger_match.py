@@ -491,7 +491,7 @@ def test_splits_and_doubt_are_in_every_view():
     match = match_ledger(entries, ledger(plainly_booked(entries)))
     for view in (repr(match), match._repr_html_()):
         for text in (
-            "split: 1 entry with 2 lines",
+            "3 exported entries in 4 lines, each compared by itself",
             "outcome unknown: batch batch1 with 2 entries",
         ):
             assert text in view, text

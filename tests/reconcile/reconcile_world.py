@@ -154,22 +154,3 @@ NASTY = [
     *("=1+1", "+1", "-1", "@home", "'; DROP TABLE chart; --", "{}", "100 %", "0 1 2", "back\\slash"),
     *(" spaces ", "e\u0301", "é"),
 ]
-
-
-def nasty():
-    """Return a chart of all these codes and names, and accounts with other names or none."""
-    rows = plain()
-    company = rows["chart"][0]["company_id"]
-    chart = [
-        {"company_id": company, "external_id": f"{text}#{number}", "code": text, "name": text}
-        | {"archived": False, "tax_code_external_id": text}
-        for number, text in enumerate(NASTY)
-    ]
-    service = [row | {"id": f"id {row['code']}", "state": "CREATED"} for row in chart[::2]]
-    known = [row | {"name": row["name"] + "!"} for row in service]
-    categories = [
-        {"id": f"category {text}", "company_id": company, "category_group_id": "group", "name": text}
-        | {"archived": False, "account_id": f"id {text}", "tax_code_id": text}
-        for text in NASTY
-    ]
-    return {"chart": rows["chart"] + chart, "accounts": rows["accounts"] + known, "categories": categories}

@@ -1,12 +1,12 @@
-"""What a chart and the service ask for: the action of each account, by its content alone."""
+"""The frames of a reconciliation, and its tables."""
 
 import json
+import pickle
 
 import pandas as pd
 import pyarrow as pa
 import pytest
 import reconcile_world as world
-from world_files import lines_of
 
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import with_column
@@ -19,15 +19,6 @@ def frames():
 
 def checks(result):
     return result.findings["check"].tolist()
-
-
-@pytest.mark.parametrize("case", lines_of("reconcile/actions.csv"), ids=lambda case: case["promise"])
-def test_each_account_has_its_action(case):
-    """The action of each account that was changed, why, and all findings."""
-    result = world.reconciled(world.changed(case["changes"]))
-    rows = result.actions[result.actions["external_id"] != "1200"]
-    actions = [" ".join(row) for row in rows[["external_id", "action", "reason"]].to_numpy()]
-    assert (actions, {*checks(result)}) == (case["actions"].split(" / "), {*case["checks"].split()})
 
 
 @pytest.mark.parametrize("several", [True, False])
@@ -131,3 +122,34 @@ def test_unused_accounts_are_counted_for_each_company_and_listed_when_asked():
     listed = result.unused_accounts
     assert list(listed) == ["company_id", "external_id", "account_id", "code", "name"]
     assert listed["external_id"].tolist() == ["9000", *[row["external_id"] for row in more]]
+
+
+@pytest.mark.parametrize("empty", ["chart", "accounts", "categories"])
+def test_one_empty_frame(empty):
+    """Without a chart nothing is compared and nothing archived; without accounts all is created."""
+    result = world.reconciled(world.plain() | {empty: []})
+    expected = {
+        "chart": ({"company_without_chart"}, {"none"}, 2),
+        "accounts": ({"missing_in_service", "category_on_unknown_account"}, {"create"}, 0),
+        "categories": (set(), {"none"}, 0),
+    }
+    covered = int((result.coverage["state"] == "covered").sum())
+    assert ({*checks(result)}, {*result.actions["action"]}, covered) == expected[empty]
+
+
+def test_every_text_comes_back_to_the_letter():
+    """Quotes, line breaks, emoji, right-to-left text and formulas of a chart stay."""
+    rows = world.plain()
+    rows["chart"] = [rows["chart"][0] | dict.fromkeys(("external_id", "name"), text) for text in world.NASTY]
+    actions = world.reconciled(rows).actions
+    assert {*actions.loc[actions["action"] == "create", "name"]} == {*world.NASTY}
+
+
+def test_it_can_be_pickled():
+    """Another process gets every table, the actions too, whether they were computed before or not."""
+    result = world.reconciled(world.seeded(1, 40))
+    for _ in range(2):
+        again = pickle.loads(pickle.dumps(result))
+        for name in ("findings", "coverage", "actions", "unused_accounts", "suggestions"):
+            pd.testing.assert_frame_equal(getattr(again, name), getattr(result, name))
+        assert repr(again) == repr(result)

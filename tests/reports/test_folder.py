@@ -17,7 +17,7 @@ from october import October
 from bktools.close.close import Close
 from bktools.errors import InputError, StorageError
 from bktools.reports import folder as folder_module
-from bktools.reports.folder import MANIFEST, README, WORKBOOK, check_target, write_folder
+from bktools.reports.folder import MANIFEST, README, WORKBOOK, check_target, folder_of, write_folder
 from bktools.reports.workbook import workbook_of
 
 
@@ -136,7 +136,7 @@ def test_folders_of_something_else_are_refused(tmp_path: Path):
     check_target(tmp_path / "empty", "production", "a")
 
 
-def test_the_close_of_other_books_stays(small: Close, tmp_path: Path):
+def test_the_close_of_other_books_stays(small: Close, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A trial in the sandbox, or a close of another company, never takes the place of real evidence."""
     folder = write_folder(
         replace(small, environment="production", company_name="Muster"), tmp_path / "october"
@@ -147,6 +147,14 @@ def test_the_close_of_other_books_stays(small: Close, tmp_path: Path):
         with pytest.raises(InputError, match=said):
             check_target(folder, environment, company, "acme")
     check_target(folder, "production", small.company)
+    monkeypatch.chdir(tmp_path)
+    folder.rename("month-end-2026-10")
+    for books, name in (
+        ((own, "acme"), ""),
+        (("another", "acme"), "-acme"),
+        (("another",) * 2, "-production"),
+    ):
+        assert folder_of("2026-10", "production", *books) == Path(f"month-end-2026-10{name}")
     invented = write_folder(small, tmp_path / "trial")
     check_target(invented, "production", "another")
 

@@ -84,7 +84,7 @@ def test_nothing_else_is_removed(cache, tmp_path):
 
 
 def test_pruning_runs_by_itself_once_a_day(cache, tmp_path):
-    """A commit starts it in the background when the last one is a day ago; `keep_days` is its rule."""
+    """A commit starts it in the background when the last one is a day ago, by the rule of 90 days."""
     mark = tmp_path / "cache" / "pruned"
     for days in (400, 399, 80):
         cache.commit(f"{days}", moment=dt.datetime.now(dt.UTC) - days * A_DAY)

@@ -102,17 +102,6 @@ def of_frames(jobs: pd.DataFrame, folder: Path) -> list[Path]:
     return [bktools.to_csv(jobs, folder / "jobs.csv"), bktools.to_excel(jobs, f"{folder}/jobs.xlsx")]
 
 
-def months() -> bktools.PeriodRecord:
-    """Close a month, open it again, and show what it exported."""
-    bktools.close_period("2026-10", by="Grace")
-    bktools.reopen_period("2026-10", by="Grace", reason="a late invoice")
-    periods: pd.DataFrame = bktools.load_periods()
-    record = bktools.record_of("2026-10")
-    lines: list[str] = record.lines
-    print(periods, lines)
-    return record
-
-
 def what_people_filled_in(book: Path, categories: pd.DataFrame, known: pd.DataFrame) -> int:
     """Read a workbook back and check it."""
     filled: pd.DataFrame = bktools.read_fixes(book, month="2026-10")

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.caller import ENVIRONMENT
+from bktools.caller import running
 from bktools.errors import ConfigurationError
 from bktools.frames import schema
 from bktools.inputs import cells, terms
@@ -48,7 +48,7 @@ class _Stated(NamedTuple):
 def own_currency() -> str | None:
     """Return the currency of the environment in use, or of its variable alone; None where neither is set."""
     try:
-        return load_settings(ENVIRONMENT.get()).currency
+        return load_settings(running().environment).currency
     except ConfigurationError:
         # A file can be read without a service.
         own = os.environ.get("BKTOOLS_CURRENCY")

@@ -1,4 +1,4 @@
-"""Each check by a table made by hand: code, facts, who acts; findings depend on content alone."""
+"""The room's tables of promises (`worlds/reconcile`), and that a finding depends on the content alone."""
 
 from __future__ import annotations
 
@@ -19,21 +19,13 @@ from bktools.reconcile.checks import CHECKS
 from bktools.wording import LANGUAGES, words
 
 RUNS = int(os.environ.get("BKTOOLS_TEST_RUNS", "3"))
-
-
-def reconciled(rows, **accounts):
-    frames = world.frames(rows)
-    return reconcile_accounts(**frames | {"accounts": frames["accounts"].assign(**accounts)})
-
-
-# The check, what is changed in the plain world, severity, who acts, action and facts.
 CASES = lines_of("reconcile/checks.csv")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['check']} {case['case']}")
 def test_each_check_finds_its_facts(case):
     """A check finds what was changed: its severity, who acts, the action, and every fact."""
-    rows = reconciled(world.changed(case["changes"])).table("findings").to_pylist()
+    rows = world.reconciled(world.changed(case["changes"])).table("findings").to_pylist()
     first = next(row for row in rows if row["check"] == case["check"])
     assert written(json.loads(first["facts"])) == pairs(case["facts"])
     assert [first[name] for name in ("severity", "who", "action")] == [
@@ -46,34 +38,46 @@ def test_each_check_has_a_case():
     assert {case["check"] for case in CASES} == {check.code for check in CHECKS}
 
 
-# What the chart and the service say of an account, by check and field.
-SIDES = [
-    ("name_differs", "name", "Ours", "Theirs"),
-    ("code_differs", "code", "a1", "b2"),
-    ("code_differs", "code", None, "b2"),
-    ("tax_code_differs", "tax_code_external_id", "V7", "V19"),
-    ("tax_code_differs", "tax_code_external_id", None, "V19"),
-    ("archived_differs", "archived", True, False),
-    ("archived_differs", "archived", False, True),
-    ("external_id_looks_alike", "external_id", "A 1", "a1"),
-    ("external_id_looks_alike", "external_id", "a1", "A 1"),
-    ("leading_zeros_lost", "external_id", "400", "0400"),
-    ("leading_zeros_lost", "external_id", "0400", "400"),
-]
+@pytest.mark.parametrize("case", lines_of("reconcile/actions.csv"), ids=lambda case: case["promise"])
+def test_each_account_has_its_action(case):
+    """The action of each account that was changed, why, and all findings."""
+    result = world.reconciled(world.changed(case["changes"]))
+    rows = result.actions[result.actions["external_id"] != "1200"]
+    actions = [" ".join(map(str, row)) for row in rows[["external_id", "action", "reason"]].to_numpy()]
+    assert (actions, {*result.findings["check"]}) == (case["actions"].split(" / "), {*case["checks"].split()})
 
 
-@pytest.mark.parametrize(("check", "field", "chart", "service"), SIDES)
-def test_the_chart_stands_left_and_the_service_right(check, field, chart, service):
-    """In the columns of a finding and in its message the chart's value is first, then the service's."""
+@pytest.mark.parametrize("case", lines_of("reconcile/another_chart.csv"), ids=lambda case: case["promise"])
+def test_the_chart_of_another_company_is_doubted(case):
+    """By the accounts that it lacks, those in use first, or by their names; a few accounts prove nothing."""
     plain = world.plain()
-    plain["chart"][0][field], plain["accounts"][0][field] = chart, service
-    rows = reconciled(plain)
-    [found] = [row for row in rows.table("findings", words("en")).to_pylist() if row["check"] == check]
-    values = {True: "true", False: "false"}
-    assert [found["erp_value"], found["service_value"]] == [values.get(one, one) for one in (chart, service)]
-    words_of = {None: "nothing", True: "archived", False: "active"}
-    first, second = (words_of.get(one, one) for one in (chart, service))
-    assert 0 <= found["message"].find(first) < found["message"].rfind(second)
+    rows = {}
+    for noun in ("chart", "known"):
+        named = (account.split(" ") for account in case[noun].split(" / "))
+        rows[noun] = [
+            plain["accounts"][0] | {"external_id": number, "id": number, "name": name, "code": None}
+            for number, name in named
+        ]
+    used = [plain["categories"][0] | {"id": number, "account_id": number} for number in case["used"].split()]
+    result = world.reconciled({"chart": rows["chart"], "accounts": rows["known"], "categories": used})
+    shown = []
+    for code, facts in result.doubts:
+        assert facts["company_id"] == "company-z"
+        texts = written({name: value for name, value in facts.items() if name != "company_id"})
+        shown.append(f"{code} {'; '.join(f'{name}={text}' for name, text in texts.items())}")
+    assert shown == [case["doubt"]] * bool(case["doubt"])
+    assert bool(result.another_chart) == bool(case["doubt"])
+
+
+@pytest.mark.parametrize("case", lines_of("reconcile/suggestions.csv"), ids=lambda case: case["category"])
+def test_accounts_with_a_name_of_one_meaning_are_suggested(case):
+    """Names of the sample data that only share letters are not, nor what is archived."""
+    rows = world.changed(case["changes"] or "chart 0 archived=false")
+    rows["categories"][1] |= {"name": case["category"], "account_id": None}
+    for side in ("chart", "accounts"):
+        rows[side][1]["name"] = case["account"]
+    suggested = world.reconciled(rows).suggestions["account_name"].tolist()
+    assert suggested == [case["account"]] * bool(case["suggested"])
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -82,9 +86,8 @@ def test_every_finding_is_one_line_that_names_the_thing(language):
     rows = world.side_by_side({seed: world.seeded(seed, 12) for seed in range(8)})
     for row in rows["chart"]:
         row["name"] = row["name"] and "Bank\r\nof\tall"
-    table = reconciled(rows).table("findings", words(language))
+    table = world.reconciled(rows).table("findings", words(language))
     told = table.to_pylist()
-    assert {"message", "about", "to_do", "who"} < {*table.column_names}
     assert any("Bank" in row["message"] for row in told)
     for row in told:
         assert len(row["message"].splitlines()) == 1
@@ -126,11 +129,7 @@ def test_a_missing_account_is_unknown_as_of_the_last_list(state, facts):
     frames = world.frames(world.changed("accounts 0 gone"))
     dated = frames["accounts"].assign(updated_at=pd.Timestamp("2026-10-31T08:00Z"), state=state)
     nothing = {"account": "0400 Machines", "known_since": None, "none_imported": None}
-    lists = (
-        (dated, nothing | facts),
-        (pl.from_pandas(dated).lazy(), nothing | facts),
-        (frames["accounts"], nothing),
-    )
+    lists = ((pl.from_pandas(dated).lazy(), nothing | facts), (frames["accounts"], nothing))
     for accounts, expected in lists:
         findings = reconcile_accounts(**frames | {"accounts": accounts}).findings
         [told] = findings.loc[findings["check"] == "missing_in_service", "facts"]
