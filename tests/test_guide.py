@@ -91,7 +91,7 @@ def test_a_word_is_looked_for_on_all_pages():
     """Reasons and settings are found where they are explained; a word of no page is one line."""
     for word, topic, said in (
         ("ARCHIVED_account", "reasons", "Give the category another account in the service"),
-        ("bktools_proxy", "settings", "a proxy"),
+        ("bktools_proxy", "settings", "SSL_CERT_FILE"),
     ):
         done = CliRunner().invoke(app, ["guide", word, "--format", "json"])
         assert done.exit_code == 0

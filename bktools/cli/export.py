@@ -60,7 +60,7 @@ def compose(
     from bktools.journal.export_jobs import earlier_exports
     from bktools.journal.journal import Journal
     from bktools.journal.records import this_process
-    from bktools.journal.right_journal import first_export
+    from bktools.journal.right_journal import first_export_question
 
     with books.connected() as service:
         settings = service.settings
@@ -72,7 +72,7 @@ def compose(
         companies = rows["company_id"].dropna().unique().tolist()
         with Journal(settings) as journal:
             before = earlier_exports(journal, settings.company)
-            asked = [first_export(journal, company) for company in companies]
+            asked = [first_export_question(journal, company) for company in companies]
         questions = [str(question) for question in asked if question]
         for question in questions:
             text.say(f"{question}\n")

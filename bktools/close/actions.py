@@ -133,6 +133,8 @@ class Action(Valued):
         Those entries.
     command : str
         The command to copy, "" for none.
+    keys : tuple of str
+        Those entries by ID, or by line where they have none.
     counted_elsewhere : int
         How many of those entries the figures count at another reason, which is an earlier error of theirs.
     """
@@ -147,6 +149,7 @@ class Action(Valued):
     entry_ids: tuple[str, ...] = ()
     command: str = ""
     counted_elsewhere: int = 0
+    keys: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -255,7 +258,7 @@ def totals_by_role(results: StepResults, actions: Sequence[Action]) -> tuple[Rol
     """Return the steps of each role with something to do, and the entries that they concern, each once."""
     of_roles = {role: [action for action in actions if action.role == role] for role in ROLES}
     sums = results.waiting.money(
-        [[entry for action in own for entry in action.entry_ids] for own in of_roles.values()]
+        [[key for action in own for key in action.keys] for own in of_roles.values()]
     )
     totals = []
     for (role, own), (money, _) in zip(of_roles.items(), sums, strict=True):
@@ -294,7 +297,9 @@ def _grouped(results: StepResults, cases: Iterable[_Case]) -> Iterator[Action]:
         facts |= {"planned": results.planned or None} if (section, code) == (OF_STEPS, UNKNOWN) else {}
         severity = min((case.severity for case in group), key=SEVERITIES.index)
         elsewhere = results.waiting.counted_elsewhere(keys, code)
-        yield Action(section, code, severity, role, facts, tuple(things), money, ids, command, elsewhere)
+        yield Action(
+            section, code, severity, role, facts, tuple(things), money, ids, command, elsewhere, tuple(keys)
+        )
 
 
 def _things(results: StepResults, cases: Iterable[_Case]) -> Iterator[Thing]:

@@ -33,7 +33,7 @@ from bktools.frames.typed import typed
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.export_jobs import earlier_exports
 from bktools.journal.periods import CLOSED, approve, record_close, sent_entries, state_of
-from bktools.journal.right_journal import first_export
+from bktools.journal.right_journal import first_export_question
 from bktools.journal.statements import record_first_export
 from bktools.journal.writable import WritableJournal
 from bktools.journal.writing import open_for_writing
@@ -140,7 +140,7 @@ def settle_first_export(request: CloseRequest, journal: WritableJournal) -> str:
         journal.require_open(request.company, [request.period])
         if request.first_export:
             record_first_export(journal, request.company, by=request.prepared_by)
-    question = first_export(journal, request.company)
+    question = first_export_question(journal, request.company)
     if question and request.apply:
         raise question
     if question:
@@ -267,8 +267,16 @@ def step_results(
         created=chart.created,
         unknown_outcomes={batch: journal.resolve_command(batch, request.company) for batch in in_doubt},
         own=request.service.settings.currency or next(iter(money_of(entries)), None),
-        import_accounts=journal.command("accounts import FILE", request.company),
+        import_accounts=_import_accounts(request, journal),
     )
+
+
+def _import_accounts(request: CloseRequest, journal: WritableJournal) -> str:
+    """Return the command that imports the account list, which the sandbox has as a sample."""
+    if not request.service.settings.is_sandbox:
+        return journal.command("accounts import FILE", request.company)
+    command = journal.command("accounts import data/accounts.csv", request.company)
+    return f"bktools sandbox sample-data data && {command}"
 
 
 def _of_exported(plan: ExportPlan, entries: pa.Table) -> list[dict[str, Any]]:

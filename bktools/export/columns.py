@@ -156,10 +156,12 @@ def _with_known(rows: pl.DataFrame, frames: Mapping[str, pl.DataFrame]) -> pl.Da
     recorded = pl.when(c.id.is_in(ids["elsewhere"])).then(pl.lit(RECORDED))
     booked = pl.when(c.voucher.is_not_null()).then(pl.lit(Held.ALREADY_BOOKED.value))
     may_be = pl.when(c.id.is_in(ids["maybe_booked"])).then(pl.lit(Held.MAYBE_BOOKED.value))
+    places = dict(frames["maybe_booked"].drop_nulls().iter_rows()) or {"": ""}
+    left_open = c.id.replace_strict(places, default=None, return_dtype=pl.String)
     return joined(rows, frames["elsewhere"], "id").with_columns(
         elsewhere=pl.when(c.voucher.is_null()).then(pl.coalesce(by_file, recorded)),
         in_books=pl.coalesce(booked, may_be),
-        voucher=pl.when(c.voucher != "").then(c.voucher),
+        voucher=pl.coalesce(pl.when(c.voucher != "").then(c.voucher), left_open).replace("", None),
         is_cleared=c.id.is_in(ids["not_booked"]),
     )
 

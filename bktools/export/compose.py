@@ -73,9 +73,9 @@ def compose_export_jobs(
     exported_elsewhere : iterable of str, or mapping
         IDs of entries that are known to be exported outside of this journal; they are held back. A mapping
         has the voucher of each that an earlier ledger held, "" where it has no name; others have None.
-    maybe_booked : iterable of str
-        IDs of entries that a posting of an earlier ledger may be of; they are held back, whatever `ledger`
-        shows of the entries that are left, unless they are in `not_booked`.
+    maybe_booked : iterable of str, or mapping
+        IDs of entries that a posting of an earlier ledger may be of, and that posting; they are held back,
+        whatever `ledger` shows of the entries that are left, unless they are in `not_booked`.
     not_booked : iterable of str
         IDs of entries that a person found not to be booked: what a posting of the ledger may be of, or what
         has the data of a sent entry of the file, is sent all the same.

@@ -70,11 +70,15 @@ class Overview:
         ]
         amounts = amounts_of_ready(self.rows)
         ready = [(currency, texts.amount(amount, currency)) for currency, amount in amounts.items()]
+
+        def heads(*names: str) -> list[str]:
+            return [texts(f"report.column.{name}") for name in names]
+
         not_checked = [[line] for line in self._not_checked()]
         parts = [
-            views.heading(f"Export plan: {self._headline()}"),
-            views.table(["currency", "ready"], ready, total=len(ready), looks=["", views.TO_THE_RIGHT]),
-            views.table(["reason", "value", "entries", "message", "who"], reasons, total=len(reasons)),
+            views.heading(self._headline()),
+            views.table(heads("currency", "ready"), ready, total=len(ready), looks=["", views.TO_THE_RIGHT]),
+            views.table(heads("reason", "value", "entries", "message", "who"), reasons, total=len(reasons)),
             views.table([""], not_checked, total=len(not_checked)),
             views.next_steps(self.next_steps),
         ]

@@ -14,6 +14,7 @@ from bktools.findings.sentences import facts_of_all, with_sentences
 from bktools.frames.columns import days_of
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import TEXT
+from bktools.frames.sums import numbers_of_entries
 from bktools.visible import visible_line
 from bktools.wording import Words
 
@@ -54,8 +55,9 @@ def not_ready_in(words: Words, held: pa.Table) -> pa.Table:
 def sentences_by_check(words: Words, findings: pa.Table) -> dict[tuple[str, str], dict[str, str]]:
     """Return message, to_do and who of findings, by severity and check: of one entry, or of all of them."""
     codes = pl.DataFrame(findings.select(["severity", "check", "who", "facts"]))
+    codes = codes.with_columns(entry=numbers_of_entries(findings))
     groups = codes.group_by("severity", "check", maintain_order=True).agg(
-        pl.col("who").first(), pl.col("facts").unique(maintain_order=True), count=pl.len()
+        pl.col("who").first(), pl.col("facts").unique(maintain_order=True), count=pl.col("entry").n_unique()
     )
     return {
         (row["severity"], row["check"]): _sentences_of(words, row) for row in groups.iter_rows(named=True)

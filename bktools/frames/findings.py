@@ -70,11 +70,12 @@ def as_lines(findings: pd.DataFrame, words: Words, section: str) -> list[str]:
     return [*lines, f"{INDENT}{words('command.all_findings')}"] if lines else []
 
 
-def as_html(findings: pd.DataFrame, words: Words, section: str, noun: str, where: str) -> str:
-    """Return a table with one row for each check; `noun` is counted, `where` names the place of the rest."""
+def as_html(findings: pd.DataFrame, words: Words, section: str, counted: str, where: str) -> str:
+    """Return a table with one row for each check; its things are `counted`, `where` names all of them."""
     rows = [
-        (f"{views.MARKS[severity]} {severity}", count, check, sentence)
+        (f"{views.MARKS[severity]} {words.name('severity', severity)}", count, check, sentence)
         for severity, count, check, sentence in by_check(findings, words, section)
     ]
-    headings = ["severity", noun, "check", "finding"]
+    names = ("severity", counted, "check", "finding")
+    headings = [words(f"report.column.{name}") for name in names]
     return views.table(headings, rows, total=len(rows), where=where, looks=[views.ON_ONE_LINE, "", "", ""])

@@ -32,9 +32,8 @@ Month = Moment
 
 # Converting large_string to pandas `str` takes a third of the time of string.
 TEXT = pa.large_string()
-# The types that text, and its bytes, may have.
+# The types that text may have.
 TEXTS = (pa.string(), TEXT, pa.string_view())
-BYTES = (pa.binary(), pa.large_binary(), pa.binary_view())
 FLAG = pa.bool_()
 COUNT = pa.int64()
 INSTANT = pa.timestamp("us", tz="UTC")

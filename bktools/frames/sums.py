@@ -1,4 +1,4 @@
-"""Sums of entries: number and exact amount, by any keys and by currency. All amounts are summed here."""
+"""Sums of entries: number and exact amount, by any keys and by currency."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HOME = "home_amount"
 # A change of more than 1000% says only that there was next to nothing before.
 MEANINGLESS = 10
 # Digits of Arrow's widest decimals: no sum of amounts of 38 digits needs more.
-DIGITS = 76
+WIDEST = 76
 
 
 @dataclass(frozen=True)
@@ -106,11 +106,11 @@ def summed(rows: pa.Table, *keys: str) -> pa.Table:
     money = [name for name in ("amount", HOME) if name in columns]
     for name in money:
         # A sum of 38 digits would wrap around.
-        wide = pa.decimal256(DIGITS, getattr(columns[name].type, "scale", 0))
+        wide = pa.decimal256(WIDEST, getattr(columns[name].type, "scale", 0))
         columns[name] = pc.cast(columns[name], wide)
     count: Any = ([], "count_all")
     if pc.max(split_lines(rows)).as_py():  # telling the entries apart would take most of the time
-        columns["entries"], count = _numbers_of_entries(rows).to_arrow(), ("entries", "count_distinct")
+        columns["entries"], count = numbers_of_entries(rows).to_arrow(), ("entries", "count_distinct")
     wanted = [count, *((name, "sum") for name in money), *((name, "count") for name in money)]
     groups = pa.table(columns).group_by([*keys], use_threads=False).aggregate(wanted)
     groups = groups.rename_columns([*keys, "entries", *money, *(f"{name} count" for name in money)])
@@ -123,7 +123,7 @@ def summed(rows: pa.Table, *keys: str) -> pa.Table:
 
 def number_of_entries(rows: pa.Table) -> int:
     """Return how many entries some rows are: the lines of a split entry are one."""
-    return _numbers_of_entries(rows).n_unique()
+    return numbers_of_entries(rows).n_unique()
 
 
 def with_one_reason(rows: pa.Table, fates: Mapping[str, str]) -> pa.Table:
@@ -133,7 +133,7 @@ def with_one_reason(rows: pa.Table, fates: Mapping[str, str]) -> pa.Table:
     several fates have one reason for each; one that is not in `fates` stays.
     """
     places = {reason: place for place, reason in enumerate(fates)}
-    lines = pl.DataFrame({"entry": _numbers_of_entries(rows), "split": pl.from_arrow(split_lines(rows))})
+    lines = pl.DataFrame({"entry": numbers_of_entries(rows), "split": pl.from_arrow(split_lines(rows))})
     lines = lines.with_columns(pl.Series("reason", pl.from_arrow(rows["reason"]), pl.String))
     place, fate = (c.reason.replace_strict(of, default=None) for of in (places, dict(fates)))
     first = pl.when(c.split > 0).then(place.min().over("entry", fate)).otherwise(place)
@@ -195,7 +195,7 @@ def currencies_of(groups: Iterable[Mapping[str, Money]], own: str | None) -> tup
 def total(amounts: Iterable[Any]) -> Any:
     """Return the exact sum of amounts; one that is null or not a number adds nothing."""
     # Python's own sum is rounded to 28 digits.
-    with decimal.localcontext(prec=DIGITS):
+    with decimal.localcontext(prec=WIDEST):
         return sum(amount for amount in amounts if amount is not None and amount == amount)  # noqa: PLR0124 - not a number
 
 
@@ -250,7 +250,7 @@ def by_currency(keys: tuple[str, ...], sums: Iterable[Sum]) -> pa.Table:
     return pa.table(texts | {"entries": pa.array([row["entries"] for row in rows], COUNT), "amount": amounts})
 
 
-def _numbers_of_entries(rows: pa.Table) -> pl.Series:
+def numbers_of_entries(rows: pa.Table) -> pl.Series:
     """Return the number of the first line of each row's entry; in the journal an entry's ID is `entry_id`."""
     ids = pl.from_arrow(text_of(rows, "entry_id" if "entry_id" in rows.column_names else "id"))
     lines = pl.DataFrame({"id": ids, "split": pl.from_arrow(split_lines(rows))}).with_row_index("row")

@@ -23,7 +23,7 @@ Why nothing is sent twice, in the order of a batch's life:
 7. After a restore, and on a machine that is new to a journal with exports, only what a ledger of a later day,
    or a person, shows not to be booked is sent (`right_journal.needs_ledger_since`).
 8. Before the first export of a company a person says that no other or earlier computer exported its entries
-   (`right_journal.first_export`).
+   (`right_journal.first_export_question`).
 
 Assumed: people are honest, and a request under way ends within a day.
 """

@@ -1,4 +1,4 @@
-"""Claims: batches to be sent are written as PLANNED; from then on no other batch has their entries."""
+"""Claims: batches to be sent are PLANNED, and hold their entries until a newer plan releases them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bktools.journal.writable import WritableJournal, change_batch
 def claim(
     journal: WritableJournal, batches: Iterable[BatchRequest], plan_id: str, month: str | None = None
 ) -> None:
-    """Write batches of one company as PLANNED; from then on no other batch can take their entries.
+    """Write batches of one company as PLANNED: no other batch takes their entries until a newer plan does.
 
     Unsent batches of earlier plans that hold the same entries are released. What is known of each entry is
     kept with it: the newest data are those that are sent. Hold the company's lock.

@@ -170,10 +170,12 @@ class Journal(Records):
         sql = "SELECT DISTINCT period FROM entry_data WHERE batch_id = $1"
         return {row["period"] for row in self.rows(sql, batch_id)}
 
-    def entries_of(self, code: str, company_id: str | None = None) -> list[str]:
-        """Return the entries that the events of a code name, each once."""
+    def entries_of(self, code: str, company_id: str | None = None) -> dict[str, str | None]:
+        """Return the entries that the events of a code name, each with its posting where that is known."""
         events = self.events(code, company_id=company_id)
-        return [*dict.fromkeys(entry["entry_id"] for event in events for entry in event.facts["entries"])]
+        return {
+            entry["entry_id"]: entry.get("voucher") for event in events for entry in event.facts["entries"]
+        }
 
     def found_not_booked(self, company_id: str, day: str) -> set[str]:
         """Return the entries that a person, or a ledger, showed not to be booked on a later day."""

@@ -171,7 +171,7 @@ def company_refusal(
 
     `entries` have ID and date. `books` is what the ledger of a plan shows that is not recorded yet.
     """
-    if error := first_export(journal, company_id):
+    if error := first_export_question(journal, company_id):
         return error
     since = needs_ledger_since(journal)
     if since is None:
@@ -196,7 +196,7 @@ def company_refusal(
     return refusal(f"needs_ledger_{why}", **about, first=waiting[0], command=composing, not_booked=saying)
 
 
-def first_export(journal: Journal, company_id: str) -> JournalError | None:
+def first_export_question(journal: Journal, company_id: str) -> JournalError | None:
     """Return the question before the first export of a company from this machine, None where none is open.
 
     It is about other people, and about other and earlier computers: that the accounting system is empty is

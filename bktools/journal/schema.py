@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from bktools.frames.schema import BATCH_STATES, ENTRY_DATA
 
-# States whose entries no other batch may take.
+# States whose entries no other batch may take; a newer plan releases PLANNED batches first.
 LIVE_STATES = ("PLANNED", "SENDING", "ACCEPTED", "UNKNOWN")
 # States of a request that may be on its way: one batch of a company, and no other one begins meanwhile.
 OPEN_STATES = ("SENDING", "UNKNOWN")

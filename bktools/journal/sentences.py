@@ -13,8 +13,8 @@ _SECTIONS = ("request", "account_state", "event")
 
 
 def sentence_of(code: str, facts: Mapping[str, Any]) -> str:
-    """Return the English sentence about a code of an event or an outcome, "" for a code without words."""
-    texts = words("en")
+    """Return the sentence about a code of an event or an outcome, "" for a code without words."""
+    texts = words()
     for section in _SECTIONS:
         if texts.has(key := f"{section}.{code}"):
             ledger = facts.get("ledger")

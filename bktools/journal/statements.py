@@ -15,7 +15,7 @@ from bktools.journal.journal import (
     Journal,
 )
 from bktools.journal.records import Event
-from bktools.journal.right_journal import first_export
+from bktools.journal.right_journal import first_export_question
 from bktools.journal.sentences import refusal
 from bktools.journal.writable import WritableJournal
 from bktools.wording import Sentence
@@ -130,7 +130,7 @@ def record_first_export(journal: WritableJournal, company_id: str, *, by: str) -
     Return the number of the event, None where no such question is open.
     """
     by = rules.a_name("by", by)
-    if first_export(journal, company_id) is None:
+    if first_export_question(journal, company_id) is None:
         return None
     return record(journal, "first_export", company_id=company_id, person=by, facts={})
 
@@ -148,8 +148,14 @@ def record_not_booked(
 
 
 def record_of_ledger(
-    journal: WritableJournal, code: str, company_id: str, entry_ids: Iterable[str], *, day: str, ledger: str
+    journal: WritableJournal,
+    code: str,
+    company_id: str,
+    entries: Sequence[Mapping[str, str]],
+    *,
+    day: str,
+    ledger: str,
 ) -> None:
     """Record that a ledger, exported on a day, may hold some entries, or shows that they are not booked."""
-    facts = {"entries": [{"entry_id": entry_id} for entry_id in entry_ids], "day": day, "ledger": ledger}
+    facts = {"entries": [*entries], "day": day, "ledger": ledger}
     record(journal, code, company_id=company_id, facts=facts)

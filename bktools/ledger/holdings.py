@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from bktools.frames.incoming import source_of
+from bktools.frames.incoming import described, source_of
 from bktools.frames.schema import COUNT, TEXT
 from bktools.ledger.booking_units import clocks_of
 from bktools.ledger.findings import day_of
@@ -115,8 +115,9 @@ def holdings(entries: Any, ledger: Any, *, exported: Any = None, currency: str |
         for e, rows in enumerate(looked)
     ]
     first = np.array([rows[0] if rows else -1 for rows in looked], dtype=np.int64)
+    places = _places(described(own.ledger, source_of(ledger)), first)
     return Holdings(
-        pa.table({"held": pa.array([*held], TEXT), "voucher": _places(own.ledger, first)}),
+        pa.table({"held": pa.array([*held], TEXT), "voucher": places}),
         unsent.is_empty() or bool(both["account"].is_in(postings["account"].drop_nulls().implode()).any()),
         verdict.habits.is_known,
         _whole_batches(sent, verdict),

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bktools.errors import ArgumentError
 from bktools.frames import schema
-from bktools.frames.columns import refuse_gaps, require_columns, require_kinds, text_of, without_columns
+from bktools.frames.columns import refuse_gaps, require_columns, require_kinds
 from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.schema import KNOWN_STATES
 
@@ -60,9 +59,7 @@ FILLED: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Frames:
-    """The frames of a reconciliation as checks compare them.
-
-    Companies are an enumeration, text is text, and a column that a frame lacks is null.
+    """The frames of a reconciliation as checks compare them: each column in its type, a missing one null.
 
     Parameters
     ----------
@@ -80,31 +77,22 @@ class Frames:
 
 def comparable(tables: Mapping[str, pa.Table]) -> Frames:
     """Return frames from `read` as checks compare them; raise when a column has gaps."""
-    of = {noun: text_of(table, COMPANY) for noun, table in tables.items()}
-    companies = sorted({spelling.lower() for column in of.values() for spelling in _unique(column)})
-    # Of the only company no row is read.
-    unread = [COMPANY] if len(companies) == 1 else []
-    typed = {noun: _typed(noun, without_columns(table, unread), companies) for noun, table in tables.items()}
-    gaps = {noun: {name: typed[noun][name].null_count() for name in names} for noun, names in FILLED.items()}
-    check_gaps(
-        {noun: counts | {COMPANY: of[noun].null_count} for noun, counts in gaps.items()}, len(companies)
-    )
+    typed = {noun: _typed(noun, table) for noun, table in tables.items()}
+    companies = {company for frame in typed.values() for company in frame[COMPANY].unique().drop_nulls()}
+    empty = {noun: {name: typed[noun][name].null_count() for name in names} for noun, names in FILLED.items()}
+    check_gaps(empty, len(companies))
+    # Only rows beside a single company may have none.
+    company = pl.lit(min(companies, default=None), pl.String)
+    chart = typed["chart"].with_columns(c.company_id.fill_null(company))
     return Frames(
-        typed["chart"],
+        chart,
         typed["accounts"].filter(c.state.is_in(KNOWN_STATES)),
         typed["categories"],
         frozenset(tables["chart"].column_names) & frozenset(tables["accounts"].column_names),
     )
 
 
-def _unique(texts: pa.ChunkedArray) -> set[str]:
-    """Return the values of a column; nearly every one has one value, which comparing shows first."""
-    if len(texts) and not texts.null_count and pc.all(pc.equal(texts, texts[0])).as_py():
-        return {texts[0].as_py()}
-    return {*pc.unique(texts).drop_null().to_pylist()}
-
-
-def _typed(noun: str, table: pa.Table, companies: Sequence[str]) -> pl.DataFrame:
+def _typed(noun: str, table: pa.Table) -> pl.DataFrame:
     """Return the used columns of a frame, each in its type; one that it lacks is null."""
     frame = pl.DataFrame(table)
     kinds = {"archived": pl.Boolean, LINE: pl.Int64}
@@ -116,12 +104,7 @@ def _typed(noun: str, table: pa.Table, companies: Sequence[str]) -> pl.DataFrame
         )
         for name in USED[noun]
     }
-    company = pl.Enum(companies)
-    columns[COMPANY] = (
-        pl.repeat(companies[0], pl.len(), dtype=company)
-        if len(companies) == 1
-        else columns[COMPANY].str.to_lowercase().cast(company)
-    )
+    columns[COMPANY] = columns[COMPANY].str.to_lowercase()
     if noun == "chart":
         # A name of white space is none.
         columns["name"] = pl.when(columns["name"].str.strip_chars() != "").then(columns["name"])

@@ -211,6 +211,7 @@ def doubt_in_words(doubts: Sequence[Doubt], language: Words) -> str:
 def _findings(rows: pl.DataFrame, language: Words) -> pl.DataFrame:
     roles = {role: language.name("role", role) for role in ROLES}
     company = pl.format(language("part.company", company_id="{}"), pl.col("company_id"))
+    of_several = pl.when(pl.col("company_id").n_unique() > 1).then(company).otherwise(pl.lit(""))
     return with_sentences(rows, language, "account", fact="one", to_do="do").select(
         "check",
         "severity",
@@ -223,7 +224,7 @@ def _findings(rows: pl.DataFrame, language: Words) -> pl.DataFrame:
         "erp_value",
         "service_value",
         fact_and_step(language, "fact", "to_do").alias("message"),
-        pl.coalesce("about", company).str.replace_all(r"[\r\n\t]+", " ").alias("about"),
+        pl.coalesce("about", of_several).str.replace_all(r"[\r\n\t]+", " ").alias("about"),
         "to_do",
         pl.col("who").replace(roles),
         "facts",

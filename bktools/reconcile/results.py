@@ -15,7 +15,7 @@ from bktools.reconcile.account_columns import named
 from bktools.reconcile.checks import CHECKS, NOTHING, AccountCheck
 from bktools.reconcile.spelling import spelled
 from bktools.reconcile.tables import IS_EMPTY, KEY, Tables
-from bktools.reconcile.verbs import NONE, RULES, SAME
+from bktools.reconcile.verbs import NONE, RULES
 
 c = pl.col
 IDS = (*KEY, "account_id", "category_id")
@@ -97,9 +97,8 @@ def actions(tables: Tables) -> pl.DataFrame:
         **chosen,
         facts=pl.coalesce(*facts, pl.lit("{}")),
     )
-    others = tables.pairs.filter(~tables.remarkable).select(*KEY, "account_id", why=pl.lit(SAME), **chosen)
     unidentified = tables.frames.chart.filter(IS_EMPTY).select(*KEY, *values, why=pl.lit("external_id_empty"))
-    listed = pl.concat([decided, others, unidentified], how="diagonal")
+    listed = pl.concat([decided, unidentified], how="diagonal")
     return listed.with_columns(c.action.fill_null(NONE), c.facts.fill_null("{}"))
 
 
@@ -107,7 +106,6 @@ def action_counts(tables: Tables) -> pl.DataFrame:
     """Return the number of accounts by company and action."""
     rows = [
         tables.accounts.select("company_id", "action"),
-        tables.pairs.filter(~tables.remarkable).select("company_id", action=pl.lit(NONE)),
         tables.frames.chart.filter(IS_EMPTY).select("company_id", action=pl.lit(NONE)),
     ]
     return pl.concat(rows).group_by("company_id", "action").agg(count=pl.len().cast(pl.Int64))
@@ -161,8 +159,7 @@ def chart_match(tables: Tables) -> pl.DataFrame:
 
 def unused_accounts(tables: Tables) -> pl.DataFrame:
     """Return the active accounts that no category uses."""
-    listed = tables.frames.known.filter(tables.is_unused)
-    return listed.select(*KEY, c.id.alias("account_id"), "code", "name")
+    return tables.unused_accounts.select(*KEY, c.id.alias("account_id"), "code", "name")
 
 
 # Each table that is handed over, by its name, and the columns that it is sorted by: every one that two rows
@@ -198,8 +195,8 @@ def results(frames: Mapping[str, pa.Table], names: Iterable[str], imported: Impo
 
 
 def in_order(name: str, rows: pl.DataFrame) -> pa.Table:
-    """Return the rows of a table of RESULTS in its order, companies as text."""
-    return rows.sort(*RESULTS[name][1]).with_columns(c.company_id.cast(pl.String)).to_arrow()
+    """Return the rows of a table of RESULTS in its order."""
+    return rows.sort(*RESULTS[name][1]).to_arrow()
 
 
 def _first(texts: pl.Expr) -> pl.Expr:

@@ -13,8 +13,6 @@ c = pl.col
 
 # create, update, archive, unarchive; or none.
 NONE = "none"
-# Why an account that both sides have alike has no action.
-SAME = "same"
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,5 +65,5 @@ RULES = (
     Rule("differs", c.name_differs | c.code_differs | c.tax_code_differs, "update", facts=("differing",)),
     # Such a code is repaired in the chart's file: the service has the right one.
     Rule("code_lost_zeros", c.code_lost_zeros),
-    Rule(SAME, pl.lit(value=True)),
+    Rule("same", pl.lit(value=True)),
 )

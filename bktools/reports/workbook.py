@@ -200,8 +200,13 @@ def listing(book: Book, name: str, table: pa.Table, columns: Sequence[str]) -> N
         [_value(row, column, words, codes) for column in order] for row in table.select(order).to_pylist()
     ]
     titles = [_heading(words, column) for column in order]
+    # A column of the file may have the heading of another one.
+    titles = [
+        words("report.workbook.of_file", column=title) if title in titles[:place] else title
+        for place, title in enumerate(titles)
+    ]
     if "percent" in order and Share(None) in (cell for row in rows for cell in row):
-        titles[order.index("percent")] += f" ({words('report.no_percent')})"
+        titles[order.index("percent")] += f" ({words('report.not_meaningful')})"
     widths = [
         width_of(title, (_text(row[place], words) for row in rows), grid.WIDEST)
         for place, title in enumerate(titles)

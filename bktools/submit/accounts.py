@@ -153,8 +153,8 @@ def create_with(
                 wanted.append(_checked(action))
     doubt = "" if rules.flag("new_chart", new_chart) else reconciliation.another_chart
     if not apply:
-        only = f" with {setting('new_chart', value=True)} only" if doubt else ""
-        message = f"would be created{only}"
+        option = setting("new_chart", value=True) if doubt else None
+        message = words()("submit.would_be_created", option=option)
         return [*rows, *(_row(account, "PLANNED", None, message) for account in wanted)]
     if doubt:
         option = setting("new_chart", value=True)
@@ -171,9 +171,9 @@ def create_with(
 def why_no_account(action: Mapping[str, Any]) -> str:
     """Return why a row of a chart is no account and is not created, "" for an account."""
     if not (action["name"] or "").strip():
-        return "not sent: it has no name; give it one in the ERP, or delete its line if it is no account"
+        return words()("submit.account_without_name")
     if is_total(action["name"], action["code"]):
-        return "not sent: it is a total and no account; delete its line"
+        return words()("submit.account_is_total")
     return ""
 
 
@@ -203,7 +203,7 @@ def _created(
         try:
             for account in group:
                 if row := existing.get(key_of(account)):
-                    yield _row(account, row["state"], row["account_id"], "exists already; nothing was sent")
+                    yield _row(account, row["state"], row["account_id"], words()("submit.exists_already"))
                     continue
                 answer = _create_one(account, service, budget)
                 answers.append(answer)
@@ -229,7 +229,7 @@ def _create_one(account: Mapping[str, Any], service: Service, budget: Budget) ->
         state = "REJECTED" if is_4xx and not is_repeatable(error) else "UNKNOWN"
         return _memory(account, state, {"said": str(error)})
     if (answer.company_id.lower(), answer.external_id) != key_of(account):
-        text = f"the service answered with another account: {answer.id}"
+        text = words()("submit.another_account", id=answer.id)
         return _memory(account, "UNKNOWN", {"said": text})
     row = _memory(account, "MATCHED" if answer.matched else "CREATED", {})
     for name in VALUES:

@@ -25,7 +25,7 @@ from bktools.export.plan import ExportPlan
 from bktools.frames.schema import ENTRY_DATA, to_pandas
 from bktools.journal.journal import MAYBE_BOOKED, NOT_IN_LEDGER
 from bktools.journal.records import this_user
-from bktools.journal.right_journal import first_export, needs_ledger_since
+from bktools.journal.right_journal import first_export_question, needs_ledger_since
 from bktools.journal.statements import (
     record_exported_elsewhere,
     record_first_export,
@@ -201,12 +201,15 @@ def _record_books(journal: WritableJournal, plan: ExportPlan, by: str) -> None:
     maybe = _held(plan, Held.MAYBE_BOOKED, journal.entries_of(MAYBE_BOOKED))
     # A company whose journal lacks nothing needs no evidence.
     lacks = books["lacks"] if needs_ledger_since(journal) else []
-    for code, entries in ((MAYBE_BOOKED, maybe), (NOT_IN_LEDGER, lacks)):
+    for code, entries in (
+        (MAYBE_BOOKED, [{"entry_id": entry, "voucher": _voucher(row)} for entry, row in maybe.items()]),
+        (NOT_IN_LEDGER, [{"entry_id": entry} for entry in lacks]),
+    ):
         if entries:
             record_of_ledger(journal, code, company_id, entries, day=books["exported_at"], ledger=ledger)
     booked = _held(plan, Held.ALREADY_BOOKED, journal.exported_elsewhere())
     # What others may have exported is asked first.
-    if not booked or first_export(journal, company_id) is not None:
+    if not booked or first_export_question(journal, company_id) is not None:
         return
     known = [_known(row) for row in booked.values()]
     word = {"by": by, "evidence": f"general ledger {ledger}", "source": ledger}
@@ -227,7 +230,11 @@ def _held(plan: ExportPlan, reason: str, known: Container[str]) -> dict[str, dic
 def _known(row: Mapping[str, Any]) -> dict[str, str]:
     """Return what a statement keeps of an entry that the ledger holds: its data, and the voucher."""
     known = {name: str(value) for name, value in row.items() if value is not None and name in ENTRY_DATA}
-    return {"entry_id": row["id"], **known, "voucher": json.loads(row["facts"]).get("voucher") or ""}
+    return {"entry_id": row["id"], **known, "voucher": _voucher(row)}
+
+
+def _voucher(row: Mapping[str, Any]) -> str:
+    return json.loads(row["facts"]).get("voucher") or ""
 
 
 def _planned(journal: WritableJournal, plan: ExportPlan, of_company: OfCompany) -> list[OutcomeRow]:

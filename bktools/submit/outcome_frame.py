@@ -13,12 +13,12 @@ from bktools.errors import InputError
 from bktools.views import SHOWN_ROWS
 from bktools.visible import visible_line
 from bktools.wording import Sentence, words
+from bktools.wording.numbers import number
 
 # The outcomes, the most urgent last; the section `outcome` of `wording` has what they mean and what to do.
 DONE = ("ACCEPTED", "CREATED", "MATCHED", "IMPORTED")
 OUTCOMES = (*DONE, "PLANNED", "SENDING", "BLOCKED", "REJECTED", "UNKNOWN", "EXISTS")
 
-NOTHING = "nothing to do: no outcomes"
 COLUMNS = ("outcome", "external_id", "code", "name", "batch_id", "entries", "message")
 
 
@@ -96,8 +96,12 @@ class Outcomes:
 
     def __repr__(self) -> str:
         counts = self._counts()
-        lines = [f"{count:,} {name}{f': {meaning}' if meaning else ''}" for count, name, meaning in counts]
-        shown = [*(lines or [NOTHING]), *(f"  next: {step}" for step in self.next_steps), *self._messages()]
+        lines = [
+            f"{number(count, words().language)} {name}{f': {meaning}' if meaning else ''}"
+            for count, name, meaning in counts
+        ]
+        steps = (f"  {words()('submit.next', step=step)}" for step in self.next_steps)
+        shown = [*(lines or [words()("submit.no_outcome")]), *steps, *self._messages()]
         return readable("\n".join(shown))
 
     def _messages(self) -> list[str]:
@@ -110,7 +114,7 @@ class Outcomes:
         first = rows.head(SHOWN_ROWS).to_dict("records")
         lines = [f"  {row[name]}: {visible_line(row['message'])}" for row in first]
         more = len(rows) - SHOWN_ROWS
-        return [*lines, f"  … and {more:,} more in the column message"] if more > 0 else lines
+        return [*lines, f"  {words()('submit.more_messages', count=more)}"] if more > 0 else lines
 
     def _repr_html_(self) -> str:
         counts = self._counts()
@@ -119,7 +123,9 @@ class Outcomes:
         is_done = shown["outcome"].map(lambda name: name in OUTCOMES and not self._step(name))
         rows = shown.loc[is_done.sort_values(kind="stable").index].astype("object")
         values = rows.where(rows.notna(), None).itertuples(index=False)
-        head = ", ".join(f"{count:,} {name}" for count, name, _ in counts) or NOTHING
+        head = ", ".join(f"{number(count, words().language)} {name}" for count, name, _ in counts) or words()(
+            "submit.no_outcome"
+        )
         return (
             views.heading(head)
             + views.table(["", "", ""], counts, total=len(counts))

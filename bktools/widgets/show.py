@@ -135,12 +135,15 @@ def _is_number(table: pa.Table, name: str) -> bool:
 def in_a_pipe(table: pa.Table) -> list[list[str]]:
     """Return rows as text in the reader's language for a program: no groups of thousands, one minus sign."""
     texts = words()
-    plainly = str.maketrans({NUMBER_STYLES[texts.language].thousands: "", MINUS: "-"})
+    style = NUMBER_STYLES[texts.language]
+    plainly = str.maketrans({style.thousands: "", MINUS: "-"})
     names = table.column_names
     numbers = [_is_number(table, name) for name in names]
     return [
         [
-            text.translate(plainly) if is_number else visible_line(" ".join(text.split())).replace(MINUS, "-")
+            text.translate(plainly)
+            if is_number and text != style.no_percent
+            else visible_line(" ".join(text.split())).replace(MINUS, "-")
             for text, is_number in zip(row, numbers, strict=True)
         ]
         for row in _texts(table, names, texts)

@@ -1,37 +1,31 @@
 """A plan of export jobs with its findings, against three pandas merges of the same frames, in turn.
 
-Each runs in a process of its own. The merges join entries with categories, accounts and employees and check
-nothing. Added memory is the peak above the frames.
-
-Run: python tests/benchmarks/run.py compose [--tiny].
+The merges join entries with categories, accounts and employees and check nothing.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
+import os
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
-from rows import Row, in_turn
+from rows import Row, in_turn, measured, shown
+
+from bktools.export import compose_export_jobs
+from bktools.frames.schema import to_pandas
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
 CATEGORIES, EMPLOYEES = 240, 60
 # Entries, rounds, the goal in milliseconds, and the goal as a multiple of the merges.
 SIZES = ((320, 9, 45, None), (100_000, 5, 350, 3.1), (1_000_000, 3, 3500, 1.7))
 TINY = ((320, 1, 45, None), (2_000, 1, 350, 3.1))
-FRAMES = ("entries", "categories", "accounts", "employees")
 
 
 def uuids(count: int, seed: int) -> pa.Array:
@@ -44,8 +38,8 @@ def uuids(count: int, seed: int) -> pa.Array:
     return pa.LargeStringArray.from_buffers(count, offsets, data)
 
 
-def write_world(folder: Path, entries: int) -> None:
-    """Write a company's entries, of which 5 % are not approved, and its lists; 4 % of them are archived."""
+def world(entries: int) -> dict[str, pd.DataFrame]:
+    """Return a company's entries, of which 5 % are not approved, and its lists; 4 % of them are archived."""
     chance = np.random.default_rng(1)
     company = pa.repeat(uuids(1, 2)[0], entries)
     category, account, employee = uuids(CATEGORIES, 3), uuids(CATEGORIES, 4), uuids(EMPLOYEES, 5)
@@ -68,30 +62,27 @@ def write_world(folder: Path, entries: int) -> None:
         "description": one_of([f"Receipt {number}" for number in range(997)], pa.large_string()),
         "approved": pa.array(chance.random(entries) > 0.05),
     }
-    pq.write_table(pa.table(table), folder / "entries.parquet")
     names = pa.array([f"Category {number}" for number in range(CATEGORIES)], pa.large_string())
     is_archived = pa.array(np.arange(CATEGORIES) % 25 == 7)
     own, named = pa.repeat(company[0], CATEGORIES), {"archived": is_archived, "name": names}
-    beside = {
+    tables = {
+        "entries": table,
         "categories": {"id": category, "company_id": own, "account_id": account} | named,
         "accounts": {"id": account, "code": names, "external_id": names} | named,
         "employees": {"id": employee, "first_name": employee, "last_name": employee, "email": employee},
     }
-    for name, columns in beside.items():
-        pq.write_table(pa.table(columns), folder / f"{name}.parquet")
+    return {name: to_pandas(pa.table(columns)) for name, columns in tables.items()}
 
 
-def plan(entries: pd.DataFrame, *, in_words: bool = False, **frames: pd.DataFrame) -> Any:
-    """Compose the plan, with its findings as facts, or as a frame with sentences."""
-    from bktools.export import compose_export_jobs
-
-    made = compose_export_jobs(entries, **frames, month="2026-10", currency="EUR")
-    return len(made.rows), len(made.held), len(made.findings if in_words else made.finding_facts)
+def plan(**frames: pd.DataFrame) -> tuple[int, int, int]:
+    """Compose the plan with its findings as facts; return how many entries are ready, held back, named."""
+    made = compose_export_jobs(**frames, month="2026-10", currency="EUR")
+    return len(made.rows), len(made.held), len(made.finding_facts)
 
 
 def merges(
     entries: pd.DataFrame, categories: pd.DataFrame, accounts: pd.DataFrame, employees: pd.DataFrame
-) -> Any:
+) -> int:
     """Merge the same frames by pandas."""
     coded = entries.merge(categories.add_prefix("category_"), on="category_id", how="left")
     known = coded.merge(
@@ -100,78 +91,30 @@ def merges(
     return len(known.merge(employees.add_prefix("employee_"), on="employee_id", how="left"))
 
 
-WAYS: dict[str, Callable[..., Any]] = {
-    "plan": plan,
-    "in words": partial(plan, in_words=True),
-    "merges": merges,
-}
+def measure(*, tiny: bool) -> list[Row]:
+    """Return the rows of the table, and how long a close of the sample takes from a cold start."""
+    rows = []
+    for entries, rounds, milliseconds, most in TINY if tiny else SIZES:
+        frames = world(entries)
+        ready, held, _ = plan(**frames)
+        if (ready + held, merges(**frames)) != (entries, entries):
+            raise RuntimeError("the plan, or the merge, has lost entries")
+        ways = {"bktools": plan, "merges": merges}
+        figures = in_turn({name: partial(measured, partial(ways[name], **frames)) for name in ways}, rounds)
+        faster, note = shown(figures, "merges")
+        work = f"plan with findings of {entries:,} entries"
+        rows.append(Row(work, "ms", 1000 * figures["bktools"][0], note, milliseconds, at_most=True))
+        if most is not None:
+            rows.append(Row(work, "or time ÷ three pandas merges", 1 / faster, "", most, at_most=True))
+    seconds, used = in_turn({"": close}, 1 if tiny else 5)[""]
+    work = "month-end of the sample from a cold start"
+    return [*rows, Row(work, "seconds", seconds, f"by processor time {used:.2f}", 2.5, at_most=True)]
 
 
-def run_one(folder: Path, way: str) -> None:
-    """Run one way in this process and print what it took: the first and the second call, and MiB."""
-    from bktools.frames.schema import to_pandas
-
-    frames = {name: to_pandas(pq.read_table(folder / f"{name}.parquet")) for name in FRAMES}
-    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak begins anew
-    before, seconds = _memory("VmRSS"), []
-    for _ in range(2):
-        start = time.perf_counter()
-        result = WAYS[way](**frames)
-        seconds.append(time.perf_counter() - start)
-    memory = (_memory("VmHWM") - before) / 1024
-    print(json.dumps({"first": seconds[0], "seconds": seconds[1], "memory": memory, "result": result}))
-
-
-def _memory(name: str) -> int:
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    return int(next(line for line in lines if line.startswith(name)).split()[1])
-
-
-def measure_size(entries: int, rounds: int, milliseconds: float, most: float | None) -> list[Row]:
-    """Return the rows of a size; each way runs in processes of its own."""
-    results = set()
-
-    def run(folder: str, way: str) -> tuple[float, ...]:
-        command = [sys.executable, __file__, "--one", way, "--folder", folder]
-        said = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-        if way != "merges":
-            results.add(tuple(said["result"]))
-        return said["seconds"], said["first"], said["memory"]
-
+def close() -> tuple[float, float]:
+    """Measure a dry run of the close of the sample, with report, workbook and pictures."""
     with tempfile.TemporaryDirectory() as folder:
-        write_world(Path(folder), entries)
-        figures = in_turn({way: partial(run, folder, way) for way in WAYS}, rounds)
-    if len(results) > 1:
-        raise RuntimeError(f"the plans do not agree: {results}")
-    note = "; ".join(
-        f"{way} {seconds * 1000:,.0f} ms (first call {first * 1000:,.0f}), {memory:,.0f} MiB"
-        for way, (seconds, first, memory) in figures.items()
-    )
-    work, seconds = f"plan with findings of {entries:,} entries", figures["plan"][0]
-    rows = [Row(work, "ms", seconds * 1000, milliseconds, at_most=True, note=note)]
-    if most is not None:
-        ratio = seconds / figures["merges"][0]
-        rows.append(Row(work, "or time ÷ three pandas merges", ratio, most, at_most=True))
-    return rows
-
-
-def measure(*, tiny: bool, peers: bool) -> list[Row]:
-    """Return the rows of the table."""
-    return [
-        row
-        for size, rounds, goal, most in (TINY if tiny else SIZES)
-        for row in measure_size(size, rounds, goal, most)
-    ]
-
-
-def main() -> None:
-    """Run one way in this process: each is measured in one of its own."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--one", choices=WAYS, required=True)
-    parser.add_argument("--folder", type=Path, required=True)
-    asked = parser.parse_args()
-    run_one(asked.folder, asked.one)
-
-
-if __name__ == "__main__":
-    main()
+        own = {f"BKTOOLS_{name}_DIR": folder for name in ("DATA", "CACHE", "SENT_LOG")}
+        command = [sys.executable, "-m", "bktools", "--quiet", "month-end", "--sandbox"]
+        run = partial(subprocess.run, command, cwd=folder, env=os.environ | own, check=True)
+        return measured(partial(run, stdout=subprocess.DEVNULL))

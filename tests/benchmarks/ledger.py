@@ -5,15 +5,14 @@ Run: python tests/benchmarks/run.py ledger [--tiny].
 
 from __future__ import annotations
 
-import resource
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from rows import Row, in_turn, in_words, measured, ratios
+from rows import Row, in_turn, measured, shown
 
 from bktools.ledger import match_ledger
 
@@ -22,10 +21,6 @@ KEY = ["amount", "account_code", "date"]
 MONEY = pd.ArrowDtype(pa.decimal128(38, 2))
 # How many entries in ten thousand have each difference.
 PLANTED = {"missing": 20, "booked_twice": 10, "another_amount": 10, "another_account": 10, "days_later": 10}
-PROFILE = (
-    "the merge says only what is on one side; bktools also tells amount, account and doubles, "
-    "with the voucher as evidence and a message for each difference"
-)
 
 
 def world(count: int) -> tuple[pd.DataFrame, pd.DataFrame, pd.Series]:
@@ -115,39 +110,28 @@ def sums_by_pandas(entries: pd.DataFrame, totals: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def measure(*, tiny: bool, peers: bool) -> list[Row]:
+def measure(*, tiny: bool) -> list[Row]:
     """Return the rows of the table: one to one, sums by account and day, and a month of a small company."""
     count, rounds = (10_000, 1) if tiny else (1_000_000, 3)
     entries, postings, planted = world(count)
     check(entries, postings, planted)
     one_to_one = in_turn(_ways(by_pandas, entries, postings), rounds)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     ours, totals = sums(count)
     if not {*by_bktools(ours, totals)["status"]} <= {"booked", "in_a_sum"}:
         raise RuntimeError("an entry of a sum is not found in it")
     by_day = in_turn(_ways(sums_by_pandas, ours, totals), rounds)
     month = partial(measured, partial(by_bktools, *world(320)[:2]))
     wall, used = (1_000 * seconds for seconds in in_turn({"": month}, 3 * rounds)[""])
-    return [
-        _row(
-            f"match {len(entries):,} entries by {len(postings):,} postings",
-            0.33,
-            one_to_one,
-            f"; {PROFILE}; largest memory of the process {memory:.1f} GiB",
-        ),
-        _row(f"match {len(ours):,} entries by {len(totals):,} sums of account and day", 0.25, by_day),
-        Row("match 320 entries", "ms", wall, 100, at_most=True, note=f"by processor time {used:.2f}"),
+    figures = {
+        f"match {len(entries):,} entries by {len(postings):,} postings": (0.33, one_to_one),
+        f"match {len(ours):,} entries by {len(totals):,} sums of account and day": (0.25, by_day),
+    }
+    rows = [
+        Row(work, "÷ pandas merge, times faster", *shown(taken, "pandas"), goal, at_most=False)
+        for work, (goal, taken) in figures.items()
     ]
+    return [*rows, Row("match 320 entries", "ms", wall, f"by processor time {used:.2f}", 100, at_most=True)]
 
 
 def _ways(peer: Callable[..., object], *frames: pd.DataFrame) -> dict[str, Callable[[], tuple[float, float]]]:
-    return {
-        "pandas": partial(measured, partial(peer, *frames)),
-        "bktools": partial(measured, partial(by_bktools, *frames)),
-    }
-
-
-def _row(work: str, goal: float, figures: Mapping[str, tuple[float, ...]], note: str = "") -> Row:
-    wall, used = ratios(figures, "pandas")
-    note = f"by processor time {used:.2f}; {in_words(figures)}{note}"
-    return Row(work, "÷ pandas merge, times faster", wall, goal, at_most=False, note=note)
+    return {"pandas": partial(measured, peer, *frames), "bktools": partial(measured, by_bktools, *frames)}

@@ -1,21 +1,23 @@
-"""Benchmarks of fetching and loading: bktools, an analyst's loop, dlt, and bare sockets, in turn."""
+"""Fetching and loading: bktools and an analyst's loop, and a snapshot as pandas reads its file, in turn."""
 
 from __future__ import annotations
 
-import functools
-import json
 import math
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import httpx
+import pandas as pd
 import pyarrow.parquet as pq
 from page_server import COMPANY
-from rows import Row, in_turn, measured, python_with, versions_in
+from rows import Row, in_turn, measured, shown
 
 from bktools.service import Service
 from bktools.settings import load_settings
@@ -23,25 +25,8 @@ from bktools.snapshots.snapshot import Query
 from bktools.snapshots.store import Store
 from bktools.snapshots.tables import load_categories
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
-DLT = ("dlt[parquet]", "pandas")
 LIBRARIES = ("httpx", "msgspec", "numpy", "pandas", "pyarrow")
-
-
-@dataclass(frozen=True)
-class Size:
-    """How much is measured."""
-
-    rows: int = 200_000
-    many_rows: int = 2_000_000
-    slow_rows: int = 200_000  # with latency
-    latency: float = 0.05  # seconds before each of their pages
-    rounds: int = 5  # how often each way is run in turn
-    peers: bool = True  # dlt, in a virtual environment made here
-
-
-TINY = Size(rows=3_000, many_rows=6_000, slow_rows=600, latency=0.03, rounds=1)
+PATH = "/v1/bookkeeping-categories:search"
 
 
 @dataclass(frozen=True)
@@ -55,7 +40,8 @@ class Server:
 @contextmanager
 def serving(rows: int, cap: int, latency: float = 0.0) -> Iterator[Server]:
     """Serve a table while a measurement runs."""
-    command = [sys.executable, str(HERE / "page_server.py"), str(rows), str(cap), str(latency)]
+    program = str(Path(__file__).with_name("page_server.py"))
+    command = [sys.executable, program, str(rows), str(cap), str(latency)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -69,103 +55,73 @@ def serving(rows: int, cap: int, latency: float = 0.0) -> Iterator[Server]:
         yield Server(answers.readline().strip(), sent)
 
 
-def timed(
-    way: str, server: Server, rows: int, *, python: str = sys.executable, runs: int = 3
-) -> tuple[float]:
-    """Run a way in a process of its own and return its seconds, when it has read every row."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = [python, str(HERE / "ways.py"), way, server.url, folder, str(runs)]
-        environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": folder}
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-        if done.returncode:
-            raise RuntimeError(f"{way}: {done.stderr[-2000:]}")
-        said = json.loads(done.stdout.splitlines()[-1])
-        if int(said["rows"]) != rows:
-            raise RuntimeError(f"{way} read {said['rows']} of {rows} rows")
-    return (float(said["seconds"]),)
+def by_loop(url: str, folder: str) -> int:
+    """Return what an analyst writes: httpx, a list, a DataFrame, a Parquet file."""
+    rows: list[dict[str, Any]] = []
+    params: dict[str, Any] = {"limit": 1000}
+    with httpx.Client(base_url=url, headers={"Authorization": "Bearer t"}, trust_env=False) as client:
+        while True:
+            answer = client.post(PATH, params=params, json={"companyId": COMPANY}).raise_for_status().json()
+            rows += answer["data"]
+            if not answer["pagination"]["hasNextPage"]:
+                break
+            params["after"] = answer["pagination"]["endCursor"]
+    frame = pd.DataFrame(rows)
+    frame.to_parquet(Path(folder) / "loop.parquet")
+    return len(frame)
 
 
-def fetch(size: Size) -> list[Row]:
-    """Measure fetching without latency, pages of 1,000."""
-    work = f"fetch {size.rows:,} categories, pages of 1,000"
-    with serving(size.rows, 1000) as server:
-        ways: dict[str, Callable[[], tuple[float]]] = {
-            name: functools.partial(timed, name, server, size.rows) for name in ("bktools", "raw", "loop")
-        }
-        if size.peers:
-            ways["dlt"] = functools.partial(timed, "dlt", server, size.rows, python=python_with(*DLT), runs=2)
-        seconds = {name: figure for name, (figure,) in in_turn(ways, size.rounds).items()}
+@contextmanager
+def connected(url: str, folder: str) -> Iterator[Service]:
+    """Connect with folders of its own, and without a limit of requests."""
+    own = {"token": "t", "company": COMPANY, "requests_per_minute": 0}
+    with Service(load_settings(url, env={}, cache_dir=folder, data_dir=folder, **own)) as service:
+        yield service
+
+
+def fetch(rows: int, cap: int, latency: float, rounds: int, goal: float) -> list[Row]:
+    """Measure fetching pages of a size."""
+    work = f"fetch {rows:,} categories, pages of {cap:,}"
+    work += f", {latency * 1000:.0f} ms a request" if latency else ""
+    with (
+        serving(rows, cap, latency) as server,
+        tempfile.TemporaryDirectory() as folder,
+        connected(server.url, folder) as service,
+    ):
+        load = partial(load_categories, service=service, refresh=True, progress=False)
+        assert len(load()) == by_loop(server.url, folder) == rows
         before = server.sent()
-        timed("bktools", server, size.rows, runs=1)
+        load()
         pages = server.sent() - before
-    ours, least = seconds["bktools"], math.ceil(size.rows / 1000)
-    note = ", ".join(f"{name} {value:.3f} s" for name, value in seconds.items())
-    rows = [Row(work, "÷ httpx loop, times faster", seconds["loop"] / ours, 2.0, at_most=False, note=note)]
-    if size.peers:
-        versions = versions_in(python_with(*DLT), "dlt")
-        dlt = Row(work, "÷ dlt, times faster", seconds["dlt"] / ours, 10.0, at_most=False, note=versions)
-        rows.insert(0, dlt)
-    why = "beyond the sockets: HTTP parsing, ids checked and counted, the file digested and synced"
-    rows.append(Row(work, "time ÷ raw sockets", ours / seconds["raw"], 1.7, at_most=True, note=why))
-    rows.append(Row(work, f"requests beyond {least}", pages - least, 2.0, at_most=True))
-    return rows
-
-
-def fetch_slowly(size: Size) -> list[Row]:
-    """Measure fetching with latency, pages of 100, 16 at once."""
-    work = f"fetch {size.slow_rows:,} categories, {size.latency * 1000:.0f} ms a request, pages of 100"
-    with serving(size.slow_rows, 100, size.latency) as server:
-        names = ("bktools", "raw-16")
-        ways = {name: functools.partial(timed, name, server, size.slow_rows, runs=1) for name in names}
-        seconds = {name: figure for name, (figure,) in in_turn(ways, min(size.rounds, 3)).items()}
-        before = server.sent()
-        timed("bktools", server, size.slow_rows, runs=1)
-        pages = server.sent() - before
-        if size.peers:
-            (seconds["loop"],) = timed("loop", server, size.slow_rows, runs=1)
-            (seconds["dlt"],) = timed("dlt", server, size.slow_rows, python=python_with(*DLT), runs=1)
-    ours, least = seconds["bktools"], math.ceil(size.slow_rows / 100)
-    note = ", ".join(f"{name} {value:.2f} s" for name, value in seconds.items())
-    rows = [
-        Row(work, "time ÷ raw sockets, 16 at once", ours / seconds["raw-16"], 1.1, at_most=True, note=note)
+        ways = {"bktools": partial(measured, load), "loop": partial(measured, by_loop, server.url, folder)}
+        figures = in_turn(ways, rounds)
+    least = math.ceil(rows / cap)
+    return [
+        Row(work, "÷ httpx loop, times faster", *shown(figures, "loop"), goal, at_most=False),
+        # Side by side, each page asks for the row before it once more, which proves that pages join.
+        Row(work, f"requests beyond {least}", pages - least, "", 2 + 0.015 * least, at_most=True),
     ]
-    rows += [
-        Row(work, f"÷ {name}, times faster", seconds[name] / ours, 14.0, at_most=False)
-        for name in ("loop", "dlt")
-        if name in seconds
-    ]
-    why = "each page but the first asks for the row before it once more, which is what proves that pages join"
-    rows.append(Row(work, f"requests beyond {least}", pages - least, 2.0, at_most=True, note=why))
-    return rows
 
 
-def warm(size: Size) -> list[Row]:
+def warm(rows: int, rounds: int) -> Row:
     """Measure loading from a snapshot against pandas reading the same file."""
-    found = []
-    for rows in (size.rows, size.many_rows):
-        with serving(rows, 1000) as server, tempfile.TemporaryDirectory() as folder:
-            folders = {"cache_dir": folder, "data_dir": folder}
-            own = {"token": "t", "company": COMPANY, "requests_per_minute": 0}
-            settings = load_settings(server.url, env={}, **folders, **own)
-            with Service(settings) as service:
-                load_categories(service=service)
-                path = Store(settings).history(Query("categories", {"company_id": COMPANY}))[-1].path
-                load = functools.partial(load_categories, service=service, progress=False)
-                ways = {
-                    "bktools": functools.partial(measured, load),
-                    "pandas": functools.partial(measured, lambda path=path: pq.read_table(path).to_pandas()),
-                }
-                seconds = {name: wall for name, (wall, _) in in_turn(ways, size.rounds * 3).items()}
-        note = (
-            f"bktools {seconds['bktools'] * 1000:.1f} ms, read_table {seconds['pandas'] * 1000:.1f} ms, "
-            "which checks nothing"
-        )
-        work, ratio = f"warm load of {rows:,} rows, checks included", seconds["bktools"] / seconds["pandas"]
-        found.append(Row(work, "time ÷ read_table", ratio, 1.2, at_most=True, note=note))
-    return found
+    with (
+        serving(rows, 1000) as server,
+        tempfile.TemporaryDirectory() as folder,
+        connected(server.url, folder) as service,
+    ):
+        load = partial(load_categories, service=service, progress=False)
+        load()
+        path = Store(service.settings).history(Query("categories", {"company_id": COMPANY}))[-1].path
+        read = partial(measured, lambda: pq.read_table(path).to_pandas())
+        figures = in_turn({"bktools": partial(measured, load), "read_table": read}, 3 * rounds)
+    work = f"warm load of {rows:,} rows, checks included"
+    faster, note = shown(figures, "read_table")
+    return Row(work, "time ÷ read_table", 1 / faster, note, 1.2, at_most=True)
 
 
-def measure(*, tiny: bool, peers: bool) -> list[Row]:
+def measure(*, tiny: bool) -> list[Row]:
     """Return the rows of fetching and loading."""
-    size = replace(TINY if tiny else Size(), peers=peers and not tiny)
-    return [*fetch(size), *fetch_slowly(size), *warm(size)]
+    rows, slow, rounds = (3_000, 600, 1) if tiny else (200_000, 20_000, 5)
+    fetched = [*fetch(rows, 1000, 0.0, rounds, 2), *fetch(slow, 100, 0.05, min(rounds, 3), 10)]
+    return [*fetched, *(warm(size, rounds) for size in (rows, 10 * rows))]

@@ -3,7 +3,7 @@
     python page_server.py ROWS CAP LATENCY
 
 It prints its address, then the pages it sent each time a line comes in, and ends when its input does. The
-paths, the cursors and the envelope are the interface's; the rows are a fixed function of their number.
+paths and the envelope are the interface's; the rows are a fixed function of their number.
 """
 
 from __future__ import annotations
@@ -16,26 +16,6 @@ import uuid
 from urllib.parse import parse_qs, urlsplit
 
 COMPANY = str(uuid.UUID(int=1))
-NAMESPACE = uuid.UUID(int=7)
-SYMBOLS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-
-
-def cursor_of(number: int) -> str:
-    """Return the cursor after a row."""
-    text = ""
-    while True:
-        text = SYMBOLS[number % 32] + text
-        number //= 32
-        if not number:
-            return text
-
-
-def number_of(cursor: str) -> int:
-    """Return the row that a cursor is after."""
-    number = 0
-    for symbol in cursor:
-        number = number * 32 + SYMBOLS.index(symbol)
-    return number
 
 
 def category(number: int) -> dict[str, object]:
@@ -54,26 +34,22 @@ def category(number: int) -> dict[str, object]:
 
 
 class Pages:
-    """Rows rendered once; a page is a slice of them."""
+    """Rows rendered once; a page is a slice of them, and a cursor the number of its row."""
 
     def __init__(self, rows: int, cap: int) -> None:
         self.rows, self.cap, self.sent = rows, cap, 0
         self._rendered = [json.dumps(category(number)).encode() for number in range(rows)]
-        self._answers: dict[tuple[int, int], bytes] = {}
+        # What a reader by cursors asks for.
+        self._answers = {begin: self._render(begin, cap) for begin in range(0, rows, cap)}
 
     def answer(self, query: dict[str, list[str]]) -> bytes:
         """Return the whole answer to a search."""
         self.sent += 1
-        begin = number_of(query["after"][0]) + 1 if "after" in query else int(query.get("offset", ["0"])[0])
+        begin = int(query["after"][0]) + 1 if "after" in query else int(query.get("offset", ["0"])[0])
         count = min(int(query.get("limit", [str(self.cap)])[0]), self.cap)
-        if (begin, count) not in self._answers:
-            self._answers[begin, count] = self._render(begin, count)
-        return self._answers[begin, count]
-
-    def render_all(self) -> None:
-        """Render what a reader by cursors asks for."""
-        for begin in range(0, self.rows, self.cap):
-            self._answers[begin, self.cap] = self._render(begin, self.cap)
+        if count == self.cap and begin in self._answers:
+            return self._answers[begin]
+        return self._render(begin, count)
 
     def _render(self, begin: int, count: int) -> bytes:
         end = min(begin + count, self.rows)
@@ -84,7 +60,7 @@ class Pages:
             "total": self.rows,
         }
         if end > begin:
-            envelope |= {"startCursor": cursor_of(begin), "endCursor": cursor_of(end - 1)}
+            envelope |= {"startCursor": str(begin), "endCursor": str(end - 1)}
         data = b",".join(self._rendered[begin:end])
         body = b'{"data":[' + data + b'],"pagination":' + json.dumps(envelope).encode() + b"}"
         head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -97,14 +73,10 @@ async def serve(pages: Pages, latency: float) -> None:
     async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while True:
-                head = (await reader.readuntil(b"\r\n\r\n")).decode()
-                lines = head.split("\r\n")
-                length = next(
-                    (int(line[15:]) for line in lines if line.lower().startswith("content-length:")), 0
-                )
-                await reader.readexactly(length)
-                if latency:
-                    await asyncio.sleep(latency)
+                lines = (await reader.readuntil(b"\r\n\r\n")).decode().lower().split("\r\n")
+                lengths = [line.partition(":")[2] for line in lines if line.startswith("content-length:")]
+                await reader.readexactly(int(*lengths))
+                await asyncio.sleep(latency)
                 writer.write(pages.answer(parse_qs(urlsplit(lines[0].split()[1]).query)))
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
@@ -127,12 +99,5 @@ async def serve(pages: Pages, latency: float) -> None:
     server.close()
 
 
-def main() -> None:
-    """Render, then serve."""
-    pages = Pages(int(sys.argv[1]), int(sys.argv[2]))
-    pages.render_all()
-    asyncio.run(serve(pages, float(sys.argv[3])))
-
-
 if __name__ == "__main__":
-    main()
+    asyncio.run(serve(Pages(int(sys.argv[1]), int(sys.argv[2])), float(sys.argv[3])))

@@ -1,20 +1,16 @@
-"""The benchmarks share runs in turn, rows of one form, environments of peers, and the page of results."""
+"""The benchmarks share runs in turn, rows of one form, and the page of results."""
 
 from __future__ import annotations
 
 import datetime as dt
-import functools
 import os
 import platform
 import resource
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
-import venv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
@@ -27,9 +23,9 @@ class Row:
     work: str
     measure: str
     reached: float
+    note: str
     goal: float
     at_most: bool
-    note: str = ""
 
     @property
     def is_met(self) -> bool:
@@ -52,10 +48,10 @@ def in_turn(ways: Mapping[str, Callable[[], tuple[float, ...]]], rounds: int) ->
     return {name: tuple(map(statistics.median, zip(*runs, strict=True))) for name, runs in taken.items()}
 
 
-def measured(work: Callable[[], object]) -> tuple[float, float]:
+def measured(work: Callable[..., object], *arguments: object) -> tuple[float, float]:
     """Return the seconds that passed, and those of the processor, also in processes that ended meanwhile."""
     begin, used = time.perf_counter(), _processor_seconds()
-    work()
+    work(*arguments)
     return time.perf_counter() - begin, _processor_seconds() - used
 
 
@@ -64,58 +60,32 @@ def _processor_seconds() -> float:
     return time.process_time() + children.ru_utime + children.ru_stime
 
 
-def ratios(figures: Mapping[str, tuple[float, ...]], peer: str) -> tuple[float, float]:
-    """Return how many times faster bktools is than a peer: by the clock, and by processor time."""
+def shown(figures: Mapping[str, tuple[float, ...]], peer: str) -> tuple[float, str]:
+    """Return how many times faster bktools is than a peer by the clock, and all figures in words."""
     wall, processor = (theirs / ours for theirs, ours in zip(figures[peer], figures["bktools"], strict=True))
-    return wall, processor
-
-
-def in_words(figures: Mapping[str, tuple[float, ...]]) -> str:
-    """Return the seconds of each way by the clock and of the processor."""
-    return "; ".join(f"{name} {wall:.3f} s, processor {used:.3f} s" for name, (wall, used) in figures.items())
-
-
-@functools.cache
-def python_with(*packages: str) -> str:
-    """Make a virtual environment with packages, which may pin other versions, and return its Python."""
-    folder = Path(tempfile.mkdtemp(prefix="bench-"))
-    venv.create(folder, with_pip=True)
-    python = str(folder / "bin" / "python")
-    subprocess.run([python, "-m", "pip", "install", "-qqq", *packages], check=True)
-    return python
-
-
-def versions_in(python: str, *packages: str) -> str:
-    """Return the versions of packages in an environment."""
-    code = "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))"
-    done = subprocess.run([python, "-c", code, *packages], capture_output=True, text=True, check=True)
-    return ", ".join(map(" ".join, zip(packages, done.stdout.split(), strict=True)))
+    parts = [f"{name} {by_clock:.3f} s, processor {used:.3f} s" for name, (by_clock, used) in figures.items()]
+    return wall, f"by processor time {processor:.2f}; {'; '.join(parts)}"
 
 
 def write(name: str, rows: Sequence[Row], libraries: Sequence[str], *, path: Path = RESULTS) -> None:
     """Write the section of a benchmark in the place of the one that was there; the other sections stay."""
-    versions = versions_in(sys.executable, *libraries)
+    versions = ", ".join(f"{library} {version(library)}" for library in libraries)
     machine = (
         f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
     )
     day = f"{dt.datetime.now(dt.UTC):%Y-%m-%d}"
-    about = f"{machine} at the end, Python {platform.python_version()}, {versions}; {day}"
-    heading = name.capitalize()
-    table = [
+    lines = [
+        name.capitalize(),
+        "",
+        f"`python tests/benchmarks/run.py {name}` writes this section.",
+        "",
+        f"{machine} at the end, Python {platform.python_version()}, {versions}; {day}",
+        "",
         "| work | measure | goal | reached | | notes |",
         "| --- | --- | --- | --- | --- | --- |",
         *(row.line() for row in rows),
     ]
-    lines = [
-        heading,
-        "",
-        f"`python tests/benchmarks/run.py {name}` writes this section.",
-        "",
-        about,
-        "",
-        *table,
-    ]
     title, *parts = path.read_text(encoding="utf-8").split("\n## ")
-    sections = {part.split("\n", 1)[0]: part.strip() for part in parts} | {heading: "\n".join(lines)}
+    sections = {part.split("\n", 1)[0]: part.strip() for part in parts} | {lines[0]: "\n".join(lines)}
     body = "".join(f"\n## {section}\n" for section in sections.values())
     path.write_text(f"{title.rstrip()}\n{body}", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The benchmarks run at tiny size without the peers' environments, and each way does the same work."""
+"""The benchmarks run at tiny size, and each way does the same work."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import ledger
 import pytest
-import reconcile
 from rows import RESULTS, write
 from run import BENCHMARKS
 
@@ -22,7 +21,7 @@ pytestmark = [
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_every_goal_gets_a_figure(name, tmp_path):
     """Each goal has its own row, requests are counted exactly, and a section takes its place on the page."""
-    rows = BENCHMARKS[name].measure(tiny=True, peers=False)
+    rows = BENCHMARKS[name].measure(tiny=True)
     assert len({(row.work, row.measure) for row in rows}) == len(rows) > 1
     assert all(row.reached >= 0 for row in rows)
     assert all(row.is_met for row in rows if row.measure.startswith("requests beyond"))
@@ -46,11 +45,3 @@ def test_what_was_planted_in_a_ledger_is_found_and_nothing_else():
     assert set(planted) == {"booked", *ledger.PLANTED}
     with pytest.raises(RuntimeError, match="1 of 2000 entries have another status than was planted"):
         ledger.check(entries, postings, planted.mask(planted.index == 1_999, "missing"))
-
-
-def test_both_ways_of_reconciling_find_the_same_to_the_row():
-    """What is measured is the same work: pandas and bktools name the same fields with the same values."""
-    frames = reconcile.world(1000, 20)
-    ours = reconcile.in_one_form(reconcile.by_bktools(**frames))
-    assert ours == reconcile.in_one_form(reconcile.by_pandas(**frames))
-    assert {field for _, field, _, _ in ours} == {"name", "left_only", "right_only"}

@@ -44,7 +44,8 @@ def restored(machine, keep, today):
 
 def shown_by_a_ledger(journal, day: str, *entries: str) -> None:
     """Record that a ledger of a day shows that entries are not booked."""
-    record_of_ledger(journal, NOT_IN_LEDGER, COMPANY, entries, day=day, ledger="ledger")
+    named = [{"entry_id": entry} for entry in entries]
+    record_of_ledger(journal, NOT_IN_LEDGER, COMPANY, named, day=day, ledger="ledger")
 
 
 def refused(journal, *batches) -> str:

@@ -22,7 +22,7 @@ from bktools.journal.folders import FILE, folder_of, machine_folder
 from bktools.journal.memory import MEMORY, read_memory
 from bktools.journal.move import move
 from bktools.journal.restores import restore
-from bktools.journal.right_journal import first_export, needs_ledger_since, problems
+from bktools.journal.right_journal import first_export_question, needs_ledger_since, problems
 from bktools.journal.statements import record_first_export, record_not_booked
 from bktools.journal.writing import accept_address, open_for_writing, open_up_to_date
 from bktools.settings import Settings
@@ -227,12 +227,12 @@ def test_a_renamed_environment_is_asked_about(settings):
     """Name and address together: the company is looked for in all sent logs; its old name goes on."""
     used(at(settings, environment="books"))
     with open_for_writing(at(settings, environment="production", base_url=OTHER_ADDRESS)) as empty:
-        question = first_export(empty, COMPANY)
+        question = first_export_question(empty, COMPANY)
         with pytest.raises(JournalError, match="was exported with the environment books") as caught:
             begun_without_a_word(empty)
         assert question.code == caught.value.code == "company_of_another_environment"
         assert 'table ["books"] of the config file' in str(question)
-        assert first_export(empty, OTHER_COMPANY).code == "first_export"
+        assert first_export_question(empty, OTHER_COMPANY).code == "first_export"
     moved = at(settings, environment="books", base_url=OTHER_ADDRESS)
     accept_address(moved)
     with open_for_writing(moved) as journal, pytest.raises(JournalError, match="in batch a"):
@@ -271,17 +271,17 @@ def test_a_changed_address_is_accepted_once(machine):
 
 def test_a_first_export_needs_a_persons_word(opened, settings):
     """Asked once; an import or an earlier export answers it, and the word is kept with the name."""
-    with pytest.raises(JournalError, match="or another or an earlier computer") as caught:
+    with pytest.raises(JournalError) as caught:
         begun_without_a_word(opened)
     assert caught.value.code == "first_export"
     assert re.search(r"export import FILE --company \S+ --environment \S+ --by NAME", str(caught.value))
     assert record_first_export(opened, COMPANY, by="Ada") is not None
     assert record_first_export(opened, COMPANY, by="Ada") is None
     begun_without_a_word(opened)
-    assert first_export(opened, OTHER_COMPANY) is not None
+    assert first_export_question(opened, OTHER_COMPANY) is not None
     elsewhere = [{"entry_id": ENTRIES[3]}]
     bktools.journal.statements.record_exported_elsewhere(opened, OTHER_COMPANY, elsewhere, **LOOKED)
-    assert first_export(opened, OTHER_COMPANY) is None
+    assert first_export_question(opened, OTHER_COMPANY) is None
     assert problems(opened) == []
 
 

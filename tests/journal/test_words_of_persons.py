@@ -223,7 +223,7 @@ def test_the_word_that_an_entry_is_not_booked_is_kept(journal):
     """Each entry once, with the name of everybody who said so; a word about no entry is none."""
     record_not_booked(journal, COMPANY, ENTRIES[:2], by="Ada", evidence="voucher V2 is another dinner")
     record_not_booked(journal, COMPANY, ENTRIES[1:2], by="Grace", evidence="asked the accountant")
-    assert earlier_exports(journal, COMPANY)["not_booked"] == ENTRIES[:2]
+    assert earlier_exports(journal, COMPANY)["not_booked"].keys() == {*ENTRIES[:2]}
     assert [event.person for event in journal.events("not_booked")] == ["Ada", "Grace"]
     with pytest.raises(ArgumentError):
         record_not_booked(journal, COMPANY, [], **LOOKED)
