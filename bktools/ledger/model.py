@@ -10,7 +10,6 @@ group's last day, the end of its week or month, or the day of sending: whichever
 1. Vouchers: by number, else document, else running balance. Contra accounts carry at least half of the costs
    in most of their vouchers, and more than half of these amounts do not come back: without such an account,
    vouchers have no cost side, and entries stay open. The side of costs is that of most postings, or as given.
-   Where an entry is one voucher, each line of a cost side of equal lines is one, too.
 2. Unit and gate: the finest unit that explains nearly as many entries as the best one (within 5%); a receipt
    of several lines is as fine as an entry. The gate holds 97% of the vouchers whose amount is singular; with
    fewer than five of these it is 0 to 6 days.
@@ -260,8 +259,6 @@ def _without_tax(
     """Return entries, ledger and matchings without tax, where that explains as many entries."""
     best, home = ranked[0], int(entries.is_home.sum())
     views: list[View | None] = []
-    if best.unit.name == "entry" and (equal := books.equal_lines).any():
-        views.append((entries, books.by_lines(equal)))
     if best.entries < home or best.unit.part == VOUCHER:
         views.append(on_nets(entries, books, ranked))
     if best.unit.is_sum or best.entries < KNOWN * home:

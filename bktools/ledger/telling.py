@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,11 +12,14 @@ from bktools.ledger.candidates import Group, Piece, PieceId
 from bktools.ledger.case import may_hold
 from bktools.ledger.entry_names import Entry
 from bktools.ledger.gates import LATEST, UNDER_A_WEEK
-from bktools.ledger.solving import Search, components
-from bktools.ledger.stories import stories_of
+from bktools.ledger.stories import Story, stories_of
 from bktools.ledger.study import SHOWN, Study
 from bktools.ledger.tax_rates import net_of
 from bktools.ledger.verdict import ARRIVED, OpenGroup, Reason, Status
+
+# Steps of the search; with more, the groups are open.
+MOST_STEPS = 40_960
+Solution = Mapping[int, Story]
 
 
 class Telling:
@@ -185,6 +189,98 @@ class Telling:
         else:
             is_own = case.carried is not None or all(self.study.is_single(x) for x in group.entries)
         return is_own and group.accounts <= piece.nets.keys()
+
+
+@dataclass
+class Search:
+    """The solutions with the fewest mistakes: a story for each group, each piece used once.
+
+    Attributes
+    ----------
+    solutions : list of mapping
+        By group, its story.
+    is_complete : bool
+        Whether all were tried.
+    """
+
+    groups: Sequence[Group]
+    stories: Mapping[int, Sequence[Story]]
+    # What it costs to leave a piece unexplained.
+    prices: Mapping[PieceId, int]
+    solutions: list[Solution] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._order = sorted(self.groups, key=lambda group: len(self.stories[group.number]))
+        self._fewest = sum(self.prices.values()) + 3 * len(self.groups) + 1
+        self._steps = 0
+        self._step(0, frozenset(), 0, {})
+        self.is_complete = self._steps <= MOST_STEPS
+
+    def _step(self, place: int, used: frozenset[PieceId], mistakes: int, chosen: dict[int, Story]) -> None:
+        self._steps += 1
+        if mistakes > self._fewest or self._steps > MOST_STEPS:
+            return
+        if place == len(self._order):
+            self._keep(used, mistakes, chosen)
+            return
+        number = self._order[place].number
+        for story in self.stories[number]:
+            if not story.pieces & used:
+                self._step(
+                    place + 1, used | story.pieces, mistakes + story.mistakes, {**chosen, number: story}
+                )
+
+    def _keep(self, used: frozenset[PieceId], mistakes: int, chosen: dict[int, Story]) -> None:
+        """Keep a solution with as few mistakes as any."""
+        total = mistakes + sum(price for piece, price in self.prices.items() if piece not in used)
+        if total < self._fewest:
+            self._fewest = total
+            self.solutions.clear()
+        if total == self._fewest:
+            self.solutions.append(chosen)
+
+    def possible(self) -> dict[int, set[Status]]:
+        """Return the statuses of each entry in the solutions."""
+        possible: dict[int, set[Status]] = defaultdict(set)
+        for chosen in self.solutions:
+            for story in chosen.values():
+                for e, status in story.status.items():
+                    possible[e].add(status)
+        return possible
+
+    def used(self, number: int) -> list[PieceId]:
+        """Return the pieces that a group has in all solutions; else those that it has in any."""
+        some = [chosen[number].pieces for chosen in self.solutions]
+        return sorted(frozenset.intersection(*some) or frozenset().union(*some))
+
+    def always_used(self) -> frozenset[PieceId]:
+        """Return the pieces that are explained in all solutions."""
+        used = [
+            frozenset[PieceId]().union(*(one.pieces for one in chosen.values())) for chosen in self.solutions
+        ]
+        return frozenset.intersection(*used) if used else frozenset()
+
+
+def components(groups: Sequence[Group], holds: Mapping[int, Sequence[Piece]]) -> list[list[Group]]:
+    """Return the groups that one piece may belong to, together."""
+    parent = {group.number: group.number for group in groups}
+
+    def root(number: int) -> int:
+        while parent[number] != number:
+            parent[number] = number = parent[parent[number]]
+        return number
+
+    first: dict[PieceId, int] = {}
+    for group in groups:
+        for piece in holds[group.number]:
+            parent[root(group.number)] = root(first.setdefault(piece.id, group.number))
+    together = defaultdict(list)
+    for group in groups:
+        together[root(group.number)].append(group)
+    return [*together.values()]
+
+
+# ---- what stays open
 
 
 def leave_open(
