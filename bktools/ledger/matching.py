@@ -26,6 +26,8 @@ from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, l
 CLEAR = 0.99
 # A finer unit that explains so few entries less is the ledger's.
 NEARLY = 0.05
+# With more sums than these, none is looked for near its own total.
+MOST_SUMS = 500
 # Of less than this share of entries nothing is decided beyond the proven pairs.
 DECIDABLE = 0.5
 
@@ -176,6 +178,20 @@ class Matching:
         """Of each entry, whether its group is in a pair."""
         return self.is_paired[self.groups.of_entry]
 
+    @functools.cached_property
+    def nearest(self) -> Numbers:
+        """Of each sum, the part on time that has half more or less at most; -1 without one."""
+        groups, parts = self.groups, self.parts
+        nearest = np.full(len(groups.size), -1)
+        for group in range(len(nearest) if self.unit.is_sum and len(nearest) <= MOST_SUMS else 0):
+            days_late = parts.day - groups.due[group]
+            off = np.abs(parts.total - groups.total[group])
+            can_be = (parts.accounts == groups.accounts[group]) & _is_in(self.gate, days_late)
+            can_be &= off <= DECIDABLE * abs(groups.total[group])
+            if can_be.any():
+                nearest[group] = np.flatnonzero(can_be)[off[can_be].argmin()]
+        return nearest
+
     def only(self, mask: Flags) -> Matching:
         """Keep some of the pairs."""
         return replace(self, group=self.group[mask], part=self.part[mask], is_singular=self.is_singular[mask])
@@ -303,6 +319,11 @@ def ranked_matchings(entries: Columns, books: AnnotatedPostings, style: str | No
             if style is None and matchings[-1].entries >= CLEAR * len(entries):
                 break
     most = max((matching.entries for matching in matchings), default=0) - NEARLY * len(entries)
+    if most <= 0:
+        # Each sum may have an error: the unit is the one whose sums are near, by account if those are.
+        share = {one.unit: (one.nearest >= 0).mean() for one in matchings}
+        near = [one for one in matchings if share[one.unit] >= DECIDABLE]
+        return sorted(near, key=lambda one: (one.unit.part == VOUCHER, -share[one.unit])) or matchings
     return sorted(
         matchings,
         key=lambda one: (-min(one.entries, most), one.unit.level, -one.entries, UNITS.index(one.unit)),

@@ -322,11 +322,11 @@ def leave_by_account(study: Study) -> None:
     for x in study.of(sorted(e for e in reasons if reasons[e] is Reason.STYLE_UNKNOWN)):
         by_account[x.account].append(x)
     for own in by_account.values():
-        rows, numbers = study.free_rows(own), tuple(x.e for x in own)
-        exported, booked = sum(x.cents for x in own), study.sum(rows)
-        study.draft.open_groups.append(
-            OpenGroup(numbers, Reason.STYLE_UNKNOWN, exported, booked, tuple(rows))
-        )
+        rows, exported = study.free_rows(own), sum(x.cents for x in own)
+        booked = study.sum(rows)
+        numbers = tuple(x.e for x in likeliest(own, booked - exported))
+        group = OpenGroup(numbers, Reason.STYLE_UNKNOWN, exported, booked, tuple(rows))
+        study.draft.open_groups.append(group)
 
 
 def likeliest(opened: Sequence[Entry], off: int | None) -> list[Entry]:
