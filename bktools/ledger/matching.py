@@ -112,8 +112,8 @@ class VoucherParts:
     day: Numbers
 
 
-def voucher_parts(books: AnnotatedPostings, unit: BookingUnit, free: Flags | None = None) -> VoucherParts:
-    """Return the parts of all vouchers, or of those that are free."""
+def voucher_parts(books: AnnotatedPostings, unit: BookingUnit) -> VoucherParts:
+    """Return the parts of all vouchers."""
     if unit.part == VOUCHER:
         v = np.flatnonzero(books.accounts > 0)
         account, total, accounts = np.full(len(v), NONE), books.gross[v], books.account_set[v]
@@ -126,8 +126,6 @@ def voucher_parts(books: AnnotatedPostings, unit: BookingUnit, free: Flags | Non
             can_be_cut = books.has_nets | (total == books.on_used[v]) | books.has_no_tax[v]
             total = np.where(is_whole, total, np.where(can_be_cut, books.net[books.used], 0))
     is_part = total != 0
-    if free is not None:
-        is_part &= free[v]
     return VoucherParts(*(column[is_part] for column in (v, account, accounts, total, books.day[v])))
 
 
@@ -208,13 +206,7 @@ class Matching:
 
 
 def matching_of(
-    entries: Columns,
-    books: AnnotatedPostings,
-    unit: BookingUnit,
-    *,
-    least: int = 1,
-    like: Matching | None = None,
-    free: Flags | None = None,
+    entries: Columns, books: AnnotatedPostings, unit: BookingUnit, *, like: Matching | None = None
 ) -> Matching:
     """Pair the groups of a unit with parts of vouchers by counting.
 
@@ -225,14 +217,10 @@ def matching_of(
     ----------
     entries, books, unit
         What is matched.
-    least : int
-        The smallest number of entries of a group.
     like : Matching, optional
         Another matching, whose clock and gate are used; by default they are learned.
-    free : array of bool, optional
-        Which vouchers may be used.
     """
-    groups, parts = groups_of(entries, books, unit), voucher_parts(books, unit, free)
+    groups, parts = groups_of(entries, books, unit), voucher_parts(books, unit)
     # A lot is a 64-bit mixture of accounts and total; that both are equal is asserted below.
     of_group, of_part = (
         side.accounts * 0x9E3779B97F4A7C1 + side.total * 0x2545F4914F6CDD1D for side in (groups, parts)
@@ -240,7 +228,7 @@ def matching_of(
     lots, first, parts_of_lot = np.unique(of_part, return_index=True, return_counts=True)
     lot = places(of_group, lots)
     is_shown = (groups.total != 0) & (lot >= 0)
-    g = np.flatnonzero(is_shown & groups.is_home & (groups.size >= least))
+    g = np.flatnonzero(is_shown & groups.is_home)
     groups_of_lot = sums(lot[g], len(lots))
     is_single = (groups_of_lot[lot[g]] == 1) & (parts_of_lot[lot[g]] == 1)
     group, g = g[is_single], g[~is_single]

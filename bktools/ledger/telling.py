@@ -11,7 +11,7 @@ import numpy as np
 from bktools.ledger.candidates import Group, Piece, PieceId
 from bktools.ledger.case import may_hold
 from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import LATEST, UNDER_A_WEEK
+from bktools.ledger.gates import UNDER_A_WEEK
 from bktools.ledger.stories import Story, stories_of
 from bktools.ledger.study import SHOWN, Study
 from bktools.ledger.tax_rates import net_of
@@ -156,19 +156,12 @@ class Telling:
             for x in group.entries
         ):
             return 1 + (piece.is_kind or piece.is_move)
-        if not piece.is_kind or all(self._is_denied(group, piece) for group in groups):
+        own = [group for group in groups if abs(piece.gross) in group.amounts]
+        if not piece.is_kind or (
+            not own and all(self.case.denies(one.entries, piece.text) for one in groups)
+        ):
             return 0
-        if any(self._can_only_be_of(group, piece) for group in groups):
-            return 2
-        return int(any(self._is_beside(group, piece) for group in groups))
-
-    def _is_denied(self, group: Group, piece: Piece) -> bool:
-        return self.case.denies(group.entries, piece.text) and abs(piece.gross) not in group.amounts
-
-    def _is_beside(self, group: Group, piece: Piece) -> bool:
-        """Whether a piece is in a group's gate, on its other side, or later of its amount."""
-        is_later = piece.gross in group.amounts and group.start <= piece.day <= group.due + LATEST
-        return is_later or piece.gross * group.total <= 0 or self.case.is_on_time(group, piece)
+        return 1 + any(self._can_only_be_of(group, piece) for group in groups)
 
     def _can_only_be_of(self, group: Group, piece: Piece) -> bool:
         """Whether a piece has a receipt's amount, or its opposite, on its accounts, and is not denied."""
