@@ -110,22 +110,21 @@ def read_entries(
 
 
 def _once(frames: Sequence[pd.DataFrame], files: Sequence[Path]) -> list[pd.DataFrame]:
-    """Leave out entries that an earlier file has, too; other data of one is an error that names the files."""
+    """Read an entry that is in several files from the last one of them; a note counts other data."""
     import pandas as pd
 
     names = [name for name in frames[0] if name != "line" and all(name in frame for frame in frames)]
     rows = pd.concat([frame[names].assign(file=at) for at, frame in enumerate(frames)])
-    is_again = rows["file"] > rows.groupby("id")["file"].transform("min")
-    is_equal = is_again & rows.duplicated(names)
-    if (is_again & ~is_equal).any():
-        changed = rows[is_again & ~is_equal]
-        count, first = changed["id"].nunique(), changed["id"].iloc[0]
-        source = ", ".join(file.name for file in files)
-        raise InputError(Sentence("error.changed_entries", count=count, first=first), source=source)
+    is_before = rows["file"] < rows.groupby("id")["file"].transform("max")
+    is_equal = is_before & rows.duplicated(names, keep="last")
     if is_equal.any():
         note(words()("command.entries_again", count=int(is_equal.sum())))
-    is_new = ~is_equal.to_numpy()
-    return [frame[is_new[rows["file"].to_numpy() == at]] for at, frame in enumerate(frames)]
+    if len(changed := rows[is_before & ~is_equal]):
+        earlier = [files[at].name for at in changed["file"].unique()]
+        facts = {"count": changed["id"].nunique(), "first": changed["id"].iloc[0], "files": earlier}
+        note(words()("command.entries_replaced", **facts))
+    is_kept = ~is_before.to_numpy()
+    return [frame[is_kept[rows["file"].to_numpy() == at]] for at, frame in enumerate(frames)]
 
 
 def _joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
