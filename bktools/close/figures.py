@@ -172,7 +172,8 @@ class Figures:
         sides = self._last, self._spent[0]
         if not len(self._last) or not all(map(is_converted, sides)):
             return None
-        return _month_changes(*map(in_home, sides), self._own)[0]
+        last, spent = map(in_home, sides)
+        return _month_changes(last, spent, self._own)[0]
 
     @cached_property
     def largest(self) -> pa.Table:
@@ -254,10 +255,17 @@ def _month_changes(last: pa.Table, spent: pa.Table, own: str | None) -> tuple[Mo
     parts: dict[str, dict[str, tuple[Decimal, Decimal]]] = defaultdict(dict)
     for row in by_fate.sort(c.fate.cast(pl.Enum(FATES))).iter_rows(named=True):
         parts[row["currency"]][row["fate"]] = row["that"], row["this"]
-    figures = wholes.sort(c.currency != (own or "")).select(
-        "currency", "that", "this", "difference", "percent"
+    return tuple(
+        MonthChange(
+            row["currency"],
+            row["that"],
+            row["this"],
+            row["difference"],
+            row["percent"],
+            parts[row["currency"]],
+        )
+        for row in wholes.sort(c.currency != (own or "")).iter_rows(named=True)
     )
-    return tuple(MonthChange(*row, parts=parts[row[0]]) for row in figures.iter_rows())
 
 
 def _place(part: Sum) -> int:
