@@ -32,7 +32,10 @@ EntriesFiles = Annotated[
     list[Path] | None,
     Argument(metavar="FILE", help=f"The entries: {_TABLE}. With --sandbox, by default a sample."),
 ]
-Ledger = Annotated[list[Path], shared("--ledger FILE", f"{_LEDGER}. May be repeated: a year in two files.")]
+Ledger = Annotated[
+    list[Path] | None,
+    shared("--ledger FILE", f"{_LEDGER}. May be repeated: a year in two files. With --sandbox, a sample."),
+]
 AskedLedger = Annotated[
     list[Path] | None,
     shared("--ledger FILE", "The general ledger: entries that it holds are not sent. May be repeated."),
@@ -107,22 +110,21 @@ def read_entries(
 
 
 def _once(frames: Sequence[pd.DataFrame], files: Sequence[Path]) -> list[pd.DataFrame]:
-    """Leave out entries that an earlier file has, too; other data of one is an error that names the files."""
+    """Read an entry that is in several files from the last one of them; a note counts other data."""
     import pandas as pd
 
     names = [name for name in frames[0] if name != "line" and all(name in frame for frame in frames)]
     rows = pd.concat([frame[names].assign(file=at) for at, frame in enumerate(frames)])
-    is_again = rows["file"] > rows.groupby("id")["file"].transform("min")
-    is_equal = is_again & rows.duplicated(names)
-    if (is_again & ~is_equal).any():
-        changed = rows[is_again & ~is_equal]
-        count, first = changed["id"].nunique(), changed["id"].iloc[0]
-        source = ", ".join(file.name for file in files)
-        raise InputError(Sentence("error.changed_entries", count=count, first=first), source=source)
+    is_before = rows["file"] < rows.groupby("id")["file"].transform("max")
+    is_equal = is_before & rows.duplicated(names, keep="last")
     if is_equal.any():
         note(words()("command.entries_again", count=int(is_equal.sum())))
-    is_new = ~is_equal.to_numpy()
-    return [frame[is_new[rows["file"].to_numpy() == at]] for at, frame in enumerate(frames)]
+    if len(changed := rows[is_before & ~is_equal]):
+        earlier = [files[at].name for at in changed["file"].unique()]
+        facts = {"count": changed["id"].nunique(), "first": changed["id"].iloc[0], "files": earlier}
+        note(words()("command.entries_replaced", **facts))
+    is_kept = ~is_before.to_numpy()
+    return [frame[is_kept[rows["file"].to_numpy() == at]] for at, frame in enumerate(frames)]
 
 
 def _joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -194,9 +196,24 @@ def samples(service: bktools.Service, missing: str) -> tuple[Path, Path]:
     """Return the sandbox's sample of a chart and of entries; elsewhere refuse the missing option."""
     from bktools.sandbox.sample import write_sample_data
 
+    return write_sample_data(_sample_folder(service, missing))
+
+
+def sample_ledger(service: bktools.Service) -> Path:
+    """Return a sample of a ledger with what the sandbox has exported; elsewhere refuse the missing option."""
+    from bktools.sandbox.sample import write_sample_ledger
+
+    folder = _sample_folder(service, "--ledger")
+    exported = bktools.load_export_jobs(entries=True, service=service)
+    if exported.empty:
+        raise ArgumentError("--ledger", Sentence("rule.nothing_exported"))
+    return write_sample_ledger(exported[exported["state"] == "ACCEPTED"], folder)
+
+
+def _sample_folder(service: bktools.Service, missing: str) -> Path:
     if not service.settings.is_sandbox:
         raise ArgumentError(missing, Sentence("rule.no_sample"))
-    return write_sample_data(service.settings.state_dir / "sample-data")
+    return service.settings.state_dir / "sample-data"
 
 
 def recognised(about: Mapping[str, Any]) -> str:

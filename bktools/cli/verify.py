@@ -29,7 +29,7 @@ MOST_POSTINGS = 10
 def verify(
     books: options.Company,
     text: results.Text,
-    ledger: reading.Ledger,
+    ledger: reading.Ledger = None,
     entries: list[Path] | None = option("--entries FILE", "Adds what the journal lacks; repeatable."),
     mapping: reading.MappingOption = None,
     month: str | None = options.month("Only this month, such as 2026-10; by default the ledger's months."),
@@ -62,7 +62,8 @@ def verify(
         raise ArgumentError("--record", Sentence("rule.record"))
     with books.connected() as service:
         company_id = rules.company_of(service.settings)
-        postings = reading.read_ledger(ledger, mapping, exported_at, money="decimal")
+        files = ledger or [reading.sample_ledger(service)]
+        postings = reading.read_ledger(files, mapping, exported_at, money="decimal")
         note(reading.recognised(postings.attrs["bktools"]))
         tables = reading.tables_of(service, company_id, max_age=0) if entries else {}
         verified = verification.verify(

@@ -10,6 +10,7 @@ import bktools
 from bktools.cli import options, reading, results
 from bktools.cli.options import REQUIRED, argument, option
 from bktools.cli.spend import note_questionable, read_sides, shown_columns
+from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.progress import note
 from bktools.wording import Sentence, words
@@ -41,6 +42,8 @@ def versus(
     Example: bktools versus november.csv october.csv --by supplier --threshold 5%
     """
     keys = by or ["category"]
+    if months := sorted({file.name for file in entries if rules.MONTH_PATTERN.match(file.name)}):
+        raise ArgumentError("FILE", Sentence("rule.months_of_journal", months=" ".join(months)))
     sides = [entries[:-1], entries[-1:]] if before is None else [entries]
     if not sides[0]:
         raise ArgumentError("FILE", Sentence("rule.other_side"))

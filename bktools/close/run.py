@@ -267,8 +267,16 @@ def step_results(
         created=chart.created,
         unknown_outcomes={batch: journal.resolve_command(batch, request.company) for batch in in_doubt},
         own=request.service.settings.currency or next(iter(money_of(entries)), None),
-        import_accounts=journal.command("accounts import FILE", request.company),
+        import_accounts=_import_accounts(request, journal),
     )
+
+
+def _import_accounts(request: CloseRequest, journal: WritableJournal) -> str:
+    """Return the command that imports the account list, which the sandbox has as a sample."""
+    if not request.service.settings.is_sandbox:
+        return journal.command("accounts import FILE", request.company)
+    command = journal.command("accounts import data/accounts.csv", request.company)
+    return f"bktools sandbox sample-data data && {command}"
 
 
 def _of_exported(plan: ExportPlan, entries: pa.Table) -> list[dict[str, Any]]:

@@ -32,9 +32,9 @@ def assign(reading: Reading) -> None:
     """Find the column of each field; several columns of one group of headings are a question."""
     table, places = reading.table, reading.places
     for name, heading in reading.asked.items():
-        place = named(table, heading) if heading else None
-        if place is not None:
-            places[name] = place
+        several = _named(table, heading)
+        if several:
+            places[name], reading.blocks[name] = several[0], several
         elif heading:
             headings = list(table.headings)
             reading.problems.ask("no_such_heading", field=name, value=heading, headings=headings)
@@ -72,16 +72,17 @@ def _ask_of_weak_heading(reading: Reading, name: str, weak: Sequence[str]) -> No
         ask_which(reading, name, [*others, own])
 
 
-def named(table: Table, heading: str) -> int | None:
-    """Return the column that an option names by its heading or its number."""
+def _named(table: Table, heading: str) -> list[int]:
+    """Return the column that an option names by its heading or its number; several, with | between them."""
     wanted = terms.normal(heading)
     if heading in table.named:
-        return table.named[heading]
+        return [table.named[heading]]
     by_normal = [place for place, own in enumerate(table.headings) if terms.normal(own) == wanted]
     number = re.fullmatch(r"column (\d+)", heading.strip(), re.ASCII | re.IGNORECASE)
     if not by_normal and number and 0 < int(number[1]) <= len(table.headings):
-        return int(number[1]) - 1
-    return by_normal[0] if by_normal else None
+        return [int(number[1]) - 1]
+    several = [_named(table, one) for one in heading.split("|")] if "|" in heading else [[]]
+    return by_normal[:1] or [place for own in several for place in own if all(several)]
 
 
 def _matching(reading: Reading, field: Field, group: Sequence[str]) -> list[int]:
@@ -163,9 +164,6 @@ def ask_for(reading: Reading, name: str, choices: Sequence[Choice], *, is_doubtf
     """
     headings = ["/".join(dict.fromkeys(choice["columns"].values())) for choice in choices]
     code = "no_column" if headings else "no_column_like_it"
-    if name == "date" and not choices and reading.kind == "entries" and {*MONEY} & reading.places.keys():
-        # What has no heading of amounts either is no file of entries.
-        choices, is_doubtful = [{"columns": {name: ""}}], True
     reading.problems.ask(code, choices, is_doubtful=is_doubtful, field=name, headings=headings)
     for own, heading in (choices[0]["columns"] if choices else {}).items():
         if heading:

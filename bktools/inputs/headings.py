@@ -114,9 +114,11 @@ def _find_headings(grid: Grid, kind: str, options: Options, source: str) -> tupl
         with_two += [place] if known > 1 and not figures else []
     if with_two:
         return with_two[0], True
-    counts = Counter(count for row in grid.head if (count := _filled(row)) > 1)
+    # A list of accounts may have one column.
+    least = 1 if kind == "chart" and max(map(_filled, grid.head)) == 1 else 2
+    counts = Counter(count for row in grid.head if (count := _filled(row)) >= least)
     usual = max(counts, key=lambda count: (counts[count], count), default=0)
-    full = next((at for at, row in enumerate(grid.head) if 1 < _filled(row) >= _FULL * usual), None)
+    full = next((at for at, row in enumerate(grid.head) if least <= _filled(row) >= _FULL * usual), None)
     return (-1 if full is not None and _is_data(grid.head, full) else full), False
 
 
@@ -258,9 +260,14 @@ def _keep_one_table(reading: Reading) -> None:
         reading.note_rows("headings_repeated", flags, head=table.heading_line)
         reading.table = table.rows(~flags)
     else:
-        choices: list[dict[str, Any]] = [{"headings": lines[-1]}, {"skip_rows": f"{lines[0]}-{last}"}]
+        choices: list[dict[str, Any]] = [{"headings": lines[-1]}]
+        first = table.lines < lines[0]
+        choices += [{"skip_rows": f"{lines[0]}-{last}"}] if first.any() else []
         reading.ask_of_rows("tables", flags, choices, head=table.heading_line)
-        reading.table = table.rows(table.lines < lines[0])
+        if not first.any():
+            # What else is open, the rows below the other headings say alone.
+            reading.raise_problems()
+        reading.table = table.rows(first)
 
 
 def _ask_above(reading: Reading, above: dict[int, list[str]]) -> None:

@@ -100,9 +100,7 @@ class MoneyOptions(TableOptions, total=False):
     """The options of days and amounts."""
 
     decimal: Annotated[Literal[".", ","] | None, "--decimal MARK: Decimal mark of the amounts: . or ,"]
-    date_format: Annotated[
-        str | None, "--date-format FORMAT: Format of the dates, such as %d/%m/%Y, or serial."
-    ]
+    date_format: Annotated[str | None, "--date-format FORMAT: Format of the dates, such as %d/%m/%Y."]
     year: Annotated[int | None, _YEAR, "--year YYYY: Year of dates that have none, such as 2026."]
     currency: Annotated[
         str | None,

@@ -57,6 +57,9 @@ def _kinds(
     ranks, of_names = _ranks(table, texts), _ranks(table, accounts)
     # Where other rows have their account, a sum below them has its word.
     ranks = np.where(no_day & (of_names > terms.MAYBE), np.maximum(ranks, of_names), ranks)
+    if no_day.any() and reading.has("date"):
+        in_place_of_days = reading.column("date").filter(pa.array(no_day))
+        ranks[no_day] = np.maximum(ranks[no_day], _ranks_of(in_place_of_days))
     says_report = ranks > terms.NO_REPORT
     is_noted = ~has_amount & (says_report | no_day | _has_balance_alone(reading))
     # Nothing but amounts, as a sum below a table has them.
@@ -93,7 +96,8 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     reading.note_rows("rows_without_amount", rows.noted, rows=_shown(table, rows.noted))
     reading.ask_of_rows("sum_rows", rows.sums, [table.skip(rows.sums)])
     if rows.reports.any():
-        report_texts = _report_texts(table, [*texts, *accounts], rows.reports)
+        days = [reading.places["date"]] if reading.has("date") else []
+        report_texts = _report_texts(table, [*days, *texts, *accounts], rows.reports)
         pattern = _pattern(table, report_texts, rows.reports, rows.noted)
         choices: list[Choice] = [pattern or table.skip(rows.reports), {"skip_rows": "none"}]
         reading.ask_of_rows("report_rows", rows.reports, choices, values=[text[:40] for text in report_texts])
@@ -147,8 +151,12 @@ def _ranks(table: Table, texts: Sequence[int]) -> Lines:
         rows = _may_begin(column)
         if rows.any():
             texts_of_rows = column.filter(pa.array(rows))
-            own = cells.each(texts_of_rows, terms.report_rank, schema.COUNT).to_numpy()
-            ranks[rows] = np.maximum(ranks[rows], own)
+            ranks[rows] = np.maximum(ranks[rows], _ranks_of(texts_of_rows))
+    return ranks
+
+
+def _ranks_of(column: pa.ChunkedArray) -> Lines:
+    ranks: Lines = cells.each(column, terms.report_rank, schema.COUNT).to_numpy()
     return ranks
 
 

@@ -13,7 +13,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -96,24 +95,47 @@ class _Report(NamedTuple):
             self.reading.doubts.append(note("total_differs", **facts))
 
 
-def _behind_account(text: str) -> str:
-    """Return what stands behind a word for an account, as in Account: 101 - Cash; "" in another text."""
-    word, _, name = text.partition(":")
-    is_marked = terms.normal(word) in terms.headings("account", "account_code")
-    return name.strip() if is_marked else ""
+def _behind_account(texts: Sequence[str]) -> str:
+    """Return what stands behind a word for an account: Account: 101 - Cash, or N/C: in a cell before 1200."""
+    for at, text in enumerate(texts):
+        word, mark, name = text.partition(":")
+        if mark and terms.normal(word) in _account_words():
+            parts = [name.strip()] if name.strip() else texts[at + 1 :]
+            return " ".join(part for part in parts if not part.endswith(":"))
+    return ""
 
 
 def _title(texts: Sequence[str], *, are_marked: bool) -> str:
     """Return the title that a row is: behind a word for an account, else alone or behind its code."""
     if are_marked:
-        return next(filter(None, map(_behind_account, texts)), "")
+        return _behind_account(texts)
     first, *others = dict.fromkeys(texts) or ("",)
     is_one = not others or (len(others) == 1 and first.replace("-", "").isdigit())
-    return " ".join([first, *others]) if is_one else ""
+    title = " ".join([first, *others]) if is_one else ""
+    word, _, name = title.partition(" ")
+    return name if name[:1].isdigit() and terms.normal(word) in _account_words() else title
+
+
+def _account_words() -> frozenset[str]:
+    return terms.headings("account", "account_code")
 
 
 def _is_total_of(title: str, text: str) -> bool:
-    return title.casefold() in text.casefold() and terms.report_rank(text) == terms.MAYBE
+    """Whether a text is a total that names a title, or its code alone."""
+    code = _parts(title)["code"]
+    names_it = title.casefold() in text.casefold() or (code and code in text.split())
+    return bool(names_it) and terms.report_rank(text) == terms.MAYBE
+
+
+def _names_one(text: str) -> bool:
+    """Whether a total names an account, other than Totale conto."""
+    return any(terms.normal(word) not in terms.TOTALS | _account_words() for word in text.split())
+
+
+def _parts(title: str) -> Mapping[str, str]:
+    """Return the code and the name of a title; one without a code is its name."""
+    match = _CODE.fullmatch(title) or _CODE_BEHIND.fullmatch(title)
+    return match.groupdict() if match else {"code": "", "name": title}
 
 
 class _Titles(NamedTuple):
@@ -125,6 +147,8 @@ class _Titles(NamedTuple):
     totals: Sequence[tuple[str, int, Sequence[int]]]
     # The totals of titles that are not open.
     of_others: Sequence[Note]
+    # Whether words for accounts stand before the titles.
+    are_marked: bool
 
 
 def _titles(report: _Report, end: int | None) -> _Titles:
@@ -133,7 +157,7 @@ def _titles(report: _Report, end: int | None) -> _Titles:
     others = np.flatnonzero(~report.is_posting).tolist()
     columns = [column.take(others).to_pylist() for column in table.columns[:end]]
     texts = [[*filter(None, map(str.strip, row))] for row in zip(*columns, strict=True)]
-    are_marked = any(map(_behind_account, chain(table.above, *texts)))
+    are_marked = any(map(_behind_account, (table.above, *texts)))
     above, *names = (_title(own, are_marked=are_marked) for own in (table.above, *texts))
     firsts = [own[0] if own else "" for own in texts]
     all_totals = [text for text in firsts if terms.report_rank(text) == terms.MAYBE]
@@ -155,13 +179,13 @@ def _titles(report: _Report, end: int | None) -> _Titles:
         elif closed:
             totals.append((text, row, opened[closed[-1]][1]))
             opened = opened[: closed[-1]]
-        elif rank == terms.MAYBE and opened and opened[-1][0] not in with_total:
+        elif rank == terms.MAYBE and opened and opened[-1][0] not in with_total and _names_one(text):
             facts = {"name": text, "line": int(table.lines[row]), "account": opened[-1][0]}
             of_others.append(note("total_of_another", **facts))
         elif name and not report.has_amount[row] and (name in with_total or not rank):
             # Without a total, the account above ends where the next one begins.
             opened = [*(one for one in opened if one[0] in with_total), (name, [])]
-    return _Titles(paths, totals, of_others)
+    return _Titles(paths, totals, of_others, are_marked)
 
 
 def _take_titles(report: _Report, *, are_accounts: bool) -> bool:
@@ -170,6 +194,7 @@ def _take_titles(report: _Report, *, are_accounts: bool) -> bool:
     balances = [place for place in reading.free() if reading.seen(place).says_balance]
     titles = _titles(report, min(balances, default=None))
     postings = {row: path for row, path in titles.paths.items() if report.is_posting[row]}
+    are_accounts |= titles.are_marked
     # Titles have totals or balances, or their postings balance as a whole.
     is_certain = bool(titles.totals or balances) or not report.net(*postings)
     if not all(postings.values()) or not (is_certain if are_accounts else titles.totals):
@@ -205,9 +230,9 @@ def _codes(paths: set[_Path]) -> dict[_Path, tuple[str, str]]:
     counts = Counter(path[-1] for path in paths if path)
     codes = {}
     for path in paths:
-        whole = path[-1] if path and counts[path[-1]] == 1 else ":".join(path)
-        parts = _CODE.fullmatch(whole) or _CODE_BEHIND.fullmatch(whole) if whole == path[-1] else None
-        codes[path] = (parts["code"], parts["name"]) if parts else (whole, whole)
+        is_one = path and counts[path[-1]] == 1
+        parts = _parts(path[-1]) if is_one else {"code": "", "name": ":".join(path)}
+        codes[path] = (parts["code"] or parts["name"], parts["name"])
     return codes
 
 

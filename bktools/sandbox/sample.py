@@ -111,7 +111,7 @@ def write_sample_ledger(exported: Any, folder: Path | str) -> Path:
     Parameters
     ----------
     exported : DataFrame
-        As `load_export_jobs(entries=True)` returns it; at least 46 entries in euros.
+        As `load_export_jobs(entries=True)` returns it; 46 entries in euros for all five errors.
     folder : Path
         Created when it is missing.
 
@@ -122,7 +122,7 @@ def write_sample_ledger(exported: Any, folder: Path | str) -> Path:
     """
     entries = exported.sort_values(["date", "entry_id"]).to_dict("records")
     euros = [entry["entry_id"] for entry in entries if entry["currency"] == "EUR"]
-    planted = {euros[number]: difference for difference, number in _PLANTED.items()}
+    planted = {euros[number]: difference for difference, number in _PLANTED.items() if number < len(euros)}
     vouchers = []
     for entry in entries:
         account, day = entry["account_code"], entry["date"]

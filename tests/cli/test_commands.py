@@ -214,7 +214,13 @@ DONE = {
     "a German mistake": Promise(
         "verify --sandbx --language de", Exit.USAGE, err="es gibt keine Option --sandbx; siehe bktools verify"
     ),
-    "what is missing in German": Promise("verify --language de", Exit.USAGE, err="--ledger fehlt; siehe"),
+    "what is missing in German": Promise("compare --language de", Exit.USAGE, err="BEFORE fehlt; siehe"),
+    "months of the journal are another command": Promise(
+        "versus 2026-11 2026-10", Exit.INPUT, "^$", "bktools compare 2026-10 2026-11"
+    ),
+    "a sample ledger has what was exported": Promise(
+        "verify --sandbox", Exit.INPUT, "^$", "first bktools month-end --sandbox --apply"
+    ),
     "a German statement": Promise(
         "export not-booked 123e4567-e89b-42d3-a456-426614174000 --by Ada --evidence 'looked it up' --sandbox "
         "--language de",

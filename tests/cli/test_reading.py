@@ -224,16 +224,17 @@ def test_several_files_of_entries_are_one(run, samples):
 
 
 def test_an_entry_of_several_files_counts_once(run, samples):
-    """Equal rows of two months' files are one entry; one with other data is an error that names the files."""
+    """Equal rows of two months' files are one entry; of one with other data the file named last counts."""
     rows = samples[1].read_text(encoding="utf-8").splitlines()
     done = _spent_in_two_files(run, samples[1], since=90)
     assert "10 rows are in several files" in done.stderr
     changed = rows[95].replace("2026", "2025", 1)
     assert changed != rows[95]
     Path("second.csv").write_text("\n".join([rows[0], changed]), encoding="utf-8")
-    refused = run("spend first.csv second.csv --by currency")
-    assert (refused.returncode, "first.csv, second.csv" in refused.stderr) == (Exit.INPUT, True)
-    assert "have 1 entry with different data" in refused.stderr
+    for files, years in (("first.csv second.csv", {"2025", "2026"}), ("second.csv first.csv", {"2026"})):
+        done = run(f"spend {files} --by month --format json")
+        assert {row["month"][:4] for row in json.loads(done.stdout)} == years
+        assert f"the data in {files.split()[0]} are not used" in done.stderr
 
 
 def test_a_column_of_category_names_is_named_by_its_option(run):

@@ -113,7 +113,7 @@ def test_days(write, cells, days):
 
 
 def test_days_that_are_asked_about(write):
-    """An open order, day numbers, a missing year and a day that is none are questions with choices."""
+    """An open order, a missing year and a day that is none are questions with choices."""
     with pytest.raises(QuestionError) as caught:
         entries(write, ["1.00"], dates=["03/04/2026"])
     assert [choice["date_format"] for choice in caught.value.problems[0].choices] == ["%d/%m/%Y", "%m/%d/%Y"]
@@ -122,11 +122,6 @@ def test_days_that_are_asked_about(write):
     with pytest.raises(QuestionError) as caught:
         entries(write, ["1.00", "2.00"], dates=["2026-04-03", "03/04/2026"], date_format="%Y-%m-%d")
     assert caught.value.problems[0].code == "broken_date"
-    with pytest.raises(QuestionError) as caught:
-        entries(write, ["1.00"], dates=["46326"])
-    assert caught.value.problems[0].code == "date_serial"
-    read = entries(write, ["1.00"], dates=["46326"], date_format="serial")
-    assert read["date"][0].strftime("%Y-%m-%d") == "2026-10-31"
     with pytest.raises(QuestionError) as caught:
         entries(write, ["1.00"], dates=["31 Oct"])
     assert (caught.value.problems[0].code, caught.value.problems[0].option) == ("year", "year")

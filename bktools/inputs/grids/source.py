@@ -24,7 +24,9 @@ from bktools.inputs.table import Grid
 LARGEST = 2 << 30
 _HEAD, _PIECE = 1 << 16, 1 << 24
 _MAGIC = {b"PK\x03\x04": "workbook", b"\xd0\xcf\x11\xe0": "workbook", b"PAR1": "Parquet"}
-_SUFFIXES = (*(".csv", ".tsv", ".tab", ".txt", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".parquet", ".pq"),)
+_SUFFIXES = (
+    *(".csv", ".tsv", ".tab", ".txt", ".iif", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".parquet", ".pq"),
+)
 # Options by what a file is made of.
 _OPTIONS_OF: Mapping[str, tuple[str, ...]] = {
     "text": ("delimiter", "encoding"),

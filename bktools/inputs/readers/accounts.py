@@ -5,7 +5,9 @@ The bounds of an account are those of the interface (section 2.4).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from os import PathLike
 from typing import Unpack
 
@@ -27,7 +29,7 @@ from bktools.inputs.headings import opened
 from bktools.inputs.mappings import options_with
 from bktools.inputs.options import ChartOptions, TableOptions, takes_options
 from bktools.inputs.reading import Reading, Step, read_by_steps
-from bktools.inputs.table import Table
+from bktools.inputs.table import Mask, Table
 from bktools.inputs.values.days import is_day
 
 # The columns of a list of accounts, in their order.
@@ -39,6 +41,8 @@ _LIST = pa.schema(
         )
     ]
 )
+# One word with a figure.
+_CODE = r"^\s*[\w.\-/]*\d[\w.\-/]*\s*$"
 _MORE_DIGITS = r"^\d{16,}$"
 # A tax column that holds rates instead of codes has 0.25 or 0,19 in each cell, or a cell such as 20% (VAT).
 _RATE, _PERCENT = r"^\s*0?[.,]\d+\s*$", r"\d\s*%"
@@ -143,26 +147,68 @@ def _find_columns(reading: Reading) -> None:
     """Ask for code and name where no heading is known: codes are there once, and both are in every row."""
     if reading.books is not None:
         return
+    _stack_blocks(reading)
     split_accounts(reading, "code", "name")
     table, places = reading.table, reading.places
     if not reading.is_asked("code"):
         _refuse_others(reading)
+    if not places.keys() & {"code", "name"} and len(blocks := _blocks(reading)) > 1:
+        whole = {field: "|".join(block[field] for block in blocks) for field in blocks[0]}
+        headings = ["/".join(block.values()) for block in blocks]
+        choices = [{"columns": block} for block in (whole, *blocks)]
+        reading.problems.ask("no_column", choices, field="code", headings=headings)
+        return
     if "code" not in places and "external_id" in places and not _are_uuids(reading.column("external_id")):
         places["code"] = places["external_id"]
     if "code" not in places:
         # Any list has codes and names: under headings that are not known, the codes may be of something else.
         is_doubtful = table.heading_line > 0 and not table.is_known
-        choices = [table.choice("code", place) for place in candidates(reading, "code")]
-        if not choices and "name" in places:
+        offered = candidates(reading, "code")
+        choices = [table.choice("code", place) for place in offered]
+        if "name" in places and all(reading.seen(place).repeats for place in offered):
             # Accounts may have names alone, as any list may.
-            choices = [{"columns": dict.fromkeys(("code", "name"), reading.heading("name"))}]
+            choices += [{"columns": dict.fromkeys(("code", "name"), reading.heading("name"))}]
             is_doubtful = True
         ask_for(reading, "code", choices, is_doubtful=is_doubtful)
     if "name" not in places:
         offered = candidates(reading, "name")
-        if not offered and "code" in places and not have_digits(reading.seen(places["code"])):
+        is_alone = len(table.headings) == 1
+        if not offered and "code" in places and (is_alone or not have_digits(reading.seen(places["code"]))):
             offered = [places["code"]]
         ask_for(reading, "name", [table.choice("name", place) for place in offered])
+
+
+def _is_coded(table: Table, code: int, name: int) -> Mask:
+    """Return the rows with a code in one column and a name in another."""
+    return cells.matches(table.columns[code], _CODE) & cells.matches(table.columns[name], r"\pL{2}")
+
+
+def _blocks(reading: Reading) -> list[dict[str, str]]:
+    """Return the pairs of codes and names that stand side by side: a list for print has several."""
+    table, blocks = reading.table, []
+    for code, name in pairwise(range(len(table.headings))):
+        rows = pa.array(_is_coded(table, code, name))
+        pair = {"code": code, "name": name}
+        kinds = [len(cells.unique(table.columns[place].filter(rows))) for place in pair.values()]
+        is_figure = reading.seen(code).are_days() or reading.seen(code).has_cents()
+        if min(kinds) > 1 and min(kinds) * 10 > sum(rows.to_pylist()) * 9 and not is_figure:
+            blocks.append({field: table.headings[place] for field, place in pair.items()})
+    return blocks
+
+
+def _stack_blocks(reading: Reading) -> None:
+    """Put lists that stand side by side below each other, without the rows between them."""
+    table, (codes, names) = reading.table, (reading.blocks.get(field, []) for field in ("code", "name"))
+    if not 1 < len(codes) == len(names):
+        return
+    masks = [_is_coded(table, *pair) for pair in zip(codes, names, strict=True)]
+    reading.note_rows("titles", ~np.logical_or.reduce(masks))
+    rows = np.concatenate([np.flatnonzero(mask) for mask in masks])
+    columns = [column.take(pa.array(rows)) for column in table.columns]
+    for own in (codes, names):
+        parts = [table.columns[place].filter(pa.array(mask)) for place, mask in zip(own, masks, strict=True)]
+        columns[own[0]] = pa.chunked_array([chunk for part in parts for chunk in part.chunks], schema.TEXT)
+    reading.table = replace(table, columns=columns, lines=table.lines[rows])
 
 
 def _refuse_others(reading: Reading) -> None:
@@ -192,7 +238,10 @@ def _leave_titles(reading: Reading) -> None:
     is_alone = (filled <= 1) & (len(table.columns) > 1)
     # A footer may stand in the column of the codes, which may be that of the names.
     is_one = reading.places["code"] == reading.places["name"]
-    is_footer = is_alone & (reading.blank("name") | is_one) & (len(table.columns) > 2)
+    is_word = np.zeros(len(filled), dtype=bool)
+    if have_digits(reading.seen(reading.places["code"])):
+        is_word = ~cells.matches(reading.column("code"), r"\d")
+    is_footer = is_alone & (reading.blank("name") | is_one) & (is_word | (len(table.columns) > 2))
     is_title = is_footer | (no_identity & (is_alone | cells.mask(is_total) | reading.blank("name")))
     reading.note_rows("titles", is_title)
     reading.note_rows("no_code", no_identity & ~is_title)

@@ -18,7 +18,7 @@ from bktools.contract import rules
 from bktools.frames import schema
 from bktools.frames.money import check_form
 from bktools.inputs import cells
-from bktools.inputs.assignment import ask_for, candidates
+from bktools.inputs.assignment import MONEY, ask_for, candidates
 from bktools.inputs.fields import fields_of
 from bktools.inputs.formats.registry import refuse_ledgers
 from bktools.inputs.grids.source import Source
@@ -198,22 +198,27 @@ def _find_names(reading: Reading, field: str, frame: pd.DataFrame | None, requir
 
 
 def _take_budget(reading: Reading) -> None:
-    """Take a file for a budget that has amounts by a key, and no column that could be a date."""
+    """Take a file without days for a budget: unasked where headings name all that a budget has."""
     places = reading.places
     columns = map(reading.seen, range(len(reading.table.headings)))
     is_dated = any(
         column.most(is_day, 0.5) or fields_of(column.heading, "entries") & {"date"} for column in columns
     )
-    is_budget = not is_dated and bool(_KEYS & places.keys()) and reading.table.is_known
-    budget = places.pop("budget", None)
-    if budget is not None and is_budget and not {"amount", "debit", "credit"} & places.keys():
+    has_key, budget = bool(_KEYS & places.keys()), places.pop("budget", None)
+    if is_dated:
+        # The account of an entry follows from its category: a budget alone may name it.
+        reading.leave(_ACCOUNT)
+        return
+    if budget is not None and has_key and not {*MONEY} & places.keys():
         places["amount"] = budget
-    account = places.pop(_ACCOUNT, None)
-    if is_budget and "amount" in places:
+    reading.own_names |= {_ACCOUNT: places[_ACCOUNT]} if _ACCOUNT in places else {}
+    if has_key and reading.table.is_known and "amount" in places:
         reading.may_lack = frozenset({"date", "currency"})
         reading.note("budget")
-        # The account of an entry follows from its category: a budget alone may name it.
-        reading.own_names |= {} if account is None else {_ACCOUNT: account}
+    elif (has_key or {*MONEY} & places.keys()) and not reading.is_asked("date"):
+        # What has neither a heading of amounts nor one of a budget is no file of entries.
+        reading.may_lack = frozenset({"date", "currency"} if has_key else {"date"})
+        reading.problems.ask("no_days", [{"columns": {"date": ""}}], is_doubtful=True)
 
 
 def _is_budget(reading: Reading) -> bool:

@@ -29,7 +29,7 @@ from bktools.inputs.rows import entries_only, fill_down
 from bktools.inputs.table import Mask
 from bktools.inputs.values.amounts import LONGEST, Figures, decimal_mark, is_not_zero, money
 from bktools.inputs.values.currencies import only_currency, only_of_headings, read_currency, settle_foreign
-from bktools.inputs.values.days import is_serial, lacks_year, read_days
+from bktools.inputs.values.days import SERIAL, is_serial, lacks_year, read_days
 
 
 def read_money(reading: Reading, own_currency: str | None) -> None:
@@ -136,8 +136,9 @@ def read_date(reading: Reading) -> None:
         reading.refuse("date", reading.blank("date"), "empty_date")
         reading.refuse("date", bad, "no_date")
     elif not options.get("date_format") and most(reading.sample("date"), is_serial, 1):
-        reading.problems.ask("date_serial", [{"date_format": "serial"}], value=column[0].as_py())
-        return
+        days, bad = read_days(column, SERIAL)
+        reading.note("days_as_numbers", value=column[0].as_py(), day=str(days[0].as_py()))
+        reading.ask_of_rows("broken_date", bad, value=column[int(bad.argmax())].as_py())
     else:
         # Rows that are left out tell the order of day and month, too.
         whole = reading.whole[place : place + 1]

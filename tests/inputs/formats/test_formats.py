@@ -126,7 +126,6 @@ NOT_READ = [
     ("a.ofx", b"OFXHEADER:100\r\nDATA:OFXSGML\r\n", "an OFX bank statement"),
     ("b.ofx", b'<?xml version="1.0"?><?OFX OFXHEADER="200"?><OFX></OFX>', "an OFX bank statement"),
     ("a.qif", b"!Type:Bank\nD10/03/2026\nT-12.50\n^\n", "a QIF file"),
-    ("a.iif", b"!HDR\tPROD\tVER\nHDR\tQuickBooks\tV\n", "a QuickBooks IIF file"),
     ("a.csv", b"%PDF-1.7\n", "a PDF document"),
     ("a.xls", b"<html><body><table><tr><td>1</td></tr></table>", "an HTML page"),
     ("b.xls", b"\xef\xbb\xbf<!DOCTYPE html>\n<table>", "an HTML page"),
