@@ -104,7 +104,7 @@ def month_end(
             company=company_id,
             categories=tables["categories"],
             employees=tables["employees"],
-            budget=None if budget is None else reading.read_entries([budget], mapping, company_id, tables),
+            budget=budget and reading.read_entries([budget], mapping, company_id, tables, must_fit=True),
             seen=partial(_say_step, say, texts),
             service=service,
             **vars(arguments),
