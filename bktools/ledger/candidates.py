@@ -77,19 +77,6 @@ class Piece:
         return self.lines | {self.nets[account]}
 
 
-def live(pieces: Iterable[Piece]) -> list[Piece]:
-    """Return the pieces that no later one of them takes back on each account."""
-    left: list[Piece] = []
-    for piece in sorted(pieces, key=lambda one: (one.day, one.id)):
-        opposite = {account: -net for account, net in piece.nets.items()}
-        reversed_ = [other for other in left if other.nets == opposite]
-        if reversed_:
-            left.remove(reversed_[-1])
-        else:
-            left.append(piece)
-    return left
-
-
 def whole(v: int) -> PieceId:
     """Return the ID of all of a voucher."""
     return v, NONE

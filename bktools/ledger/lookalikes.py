@@ -31,7 +31,6 @@ from bktools.ledger.case import may_hold
 from bktools.ledger.entry_names import FIELDS, PERSON, Entry
 from bktools.ledger.entry_rows import sums_in_a_row
 from bktools.ledger.gates import EARLIER, LATEST, UNDER_A_WEEK
-from bktools.ledger.matching import DECIDABLE
 from bktools.ledger.study import Study
 from bktools.ledger.telling import Telling, leave_open
 from bktools.ledger.verdict import BOOKED, Reason, Status
@@ -103,19 +102,6 @@ class Lookalikes:
         sizes = {abs(x.cents), abs(x.exported)}
         of_size = [piece for size in sizes for piece in self._by_size.get(size, ())]
         return [*{piece.id: piece for piece in (*of_size, *self._with_words(x))}.values()]
-
-    def may_book(self, x: Entry, due: int) -> list[Piece]:
-        """Return the pieces that hold back an entry: of its amount, with a number of its own, or a sum."""
-        own = {x.cents, x.exported}
-        of_amount = [piece for piece in self._of_amount(x) if piece.day >= x.day - EARLIER]
-        naming = self._case.free.naming.get(x.e, ())
-        named = [piece for piece in naming if x.is_named_alone_in(piece.text) and piece.gross * x.cents >= 0]
-        # An equal amount on another account is no sum.
-        sums = [piece for piece in self._in_a_row[x.e] if own.isdisjoint({piece.gross, *piece.nets.values()})]
-        # Where the style is not known, amounts may be without a tax: words are enough.
-        in_words = [] if self._study.share >= DECIDABLE else self._with_words(x)
-        in_words = [piece for piece in in_words if x.account in piece.nets and piece.day >= x.day - EARLIER]
-        return [*of_amount, *named, *sums, *in_words, *self._with_more(x, due)]
 
     def _with_more(self, x: Entry, due: int) -> list[Piece]:
         """Return the pieces on an entry's account that have more than it, and nothing of another entry."""
@@ -207,7 +193,8 @@ def look_first(study: Study, free: Lookalikes) -> None:
     is_of_sent = (group >= 0) & np.isin(group, draft.group[entries.e[entries.sent]])
     groups, unsent = study.matching.groups, np.flatnonzero(~draft.has(*BOOKED)[entries.e] & ~entries.sent)
     for x, number in zip(study.of(entries.e[unsent].tolist()), groups.of_entry[unsent].tolist(), strict=True):
-        rows = study.first_rows(free.may_book(x, int(groups.due[number])))
+        may_hold = free.may_hold(x, study.group(number, [x]))
+        rows = study.first_rows(piece for piece in may_hold if piece.day >= x.day - EARLIER)
         is_of_sums = study.case.is_of_sums or not groups.is_home[number]
         if not rows and is_of_sums and draft.status[x.e] != Status.MISSING:
             # A credit note may be in a sum of costs.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -27,10 +26,8 @@ from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, l
 CLEAR = 0.99
 # A finer unit that explains so few entries less is the ledger's.
 NEARLY = 0.05
-# Of less than this share of entries, or of money, nothing is decided beyond the proven pairs.
+# Of less than this share of entries nothing is decided beyond the proven pairs.
 DECIDABLE = 0.5
-# With more sums than these, none is looked for near its own total.
-MOST_SUMS = 4_096
 
 
 @dataclass
@@ -179,29 +176,6 @@ class Matching:
         """Of each entry, whether its group is in a pair."""
         return self.is_paired[self.groups.of_entry]
 
-    @functools.cached_property
-    def nearest(self) -> Numbers:
-        """Of each group, the free part in its place that has half more or less at most; -1 without one."""
-        groups, parts = self.groups, self.parts
-        on: dict[int, list[int]] = defaultdict(list)
-        for part in np.flatnonzero(~among(len(parts.v), self.part)).tolist():
-            on[int(parts.accounts[part])].append(part)
-        nearest = np.full(len(groups.size), -1)
-        for group, accounts in enumerate(groups.accounts.tolist()):
-            here = np.array(on.get(accounts, []), np.int64)
-            here = here[_is_in(self.gate, parts.day[here] - groups.due[group])]
-            off = np.abs(parts.total[here] - groups.total[group])
-            if len(off) and off.min() <= DECIDABLE * abs(groups.total[group]):
-                nearest[group] = here[off.argmin()]
-        return nearest
-
-    @property
-    def explained_money(self) -> float:
-        """Which share of the groups' money their nearest parts have."""
-        size = np.abs(self.groups.total)
-        off = np.abs(np.append(self.parts.total, 0)[self.nearest] - self.groups.total)
-        return float(1 - np.minimum(off, size).sum() / max(1, size.sum()))
-
     def only(self, mask: Flags) -> Matching:
         """Keep some of the pairs."""
         return replace(self, group=self.group[mask], part=self.part[mask], is_singular=self.is_singular[mask])
@@ -329,20 +303,10 @@ def ranked_matchings(entries: Columns, books: AnnotatedPostings, style: str | No
             if style is None and matchings[-1].entries >= CLEAR * len(entries):
                 break
     most = max((matching.entries for matching in matchings), default=0) - NEARLY * len(entries)
-    if most <= 0:
-        # Each sum may have an error: the unit is the one whose sums are near, by account if those are.
-        near = [one for one in matchings if _money_of_sums(one) >= DECIDABLE]
-        if near:
-            return sorted(near, key=lambda one: (one.unit.part == VOUCHER, -_money_of_sums(one)))
     return sorted(
         matchings,
         key=lambda one: (-min(one.entries, most), one.unit.level, -one.entries, UNITS.index(one.unit)),
     )
-
-
-def _money_of_sums(matching: Matching) -> float:
-    is_few = len(matching.groups.size) <= MOST_SUMS
-    return matching.explained_money if matching.unit.is_sum and is_few else 0.0
 
 
 def _is_distinct(unit: BookingUnit, entries: Columns) -> bool:

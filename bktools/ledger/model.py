@@ -23,8 +23,8 @@ group's last day, the end of its week or month, or the day of sending: whichever
    voucher, or each line, is a voucher of its own.
 5. Foreign entries compare by original amounts, where the ledger keeps them: an account has such amounts as
    an account of its own. Their tax may have none, so that no amount of theirs is called wrong. Else an
-   entry is booked at what the one voucher shows that only it can have; in a sum, two vouchers have to show
-   a rate within 3%.
+   entry that is alone in its group is booked at what the one voucher shows that only it can have; in a
+   ledger of sums, two vouchers have to show a rate within 3%.
 6. A proven pair is judged again if a free posting near it, on its account, of the entries' kind or with the
    entry's text, has its amount (it may be a second booking) or the opposite (it may take the entry back, or
    move it); or if it has the opposite, and no other entry and no other posting has the amount. Such an entry
@@ -43,16 +43,14 @@ group's last day, the end of its week or month, or the day of sending: whichever
    without an original amount may hold an entry that has one. A free posting of its size, or with its words,
    on any account is to be looked at before a correction is ordered (`lookalikes` has the table).
 
-Below 50% of five or more entries nothing is decided beyond the proven pairs. If no unit explains 5%, the
-unit is the one whose sums are nearest to vouchers: the open groups are those of its sums, each with its
-difference, but an entry that a posting names is alone with that posting. The likeliest entries of a group
+Below 50% of five or more entries nothing is decided beyond the proven pairs. The likeliest entries of a group
 are those whose mistake, alone or with one other, is the difference. The ledger covers its days from the
 first of a month, if it is not silent there for longer than usual; an entry whose gate lies outside is not
 comparable, where five singular vouchers show the gate. What takes back comes after. A charge of a month
 later is another month's.
 
 It cannot tell: which entry of a sum has a wrong amount, which of equal entries is missing, accounts that are
-mapped, a sum with a foreign entry and others smaller than 3% of it.
+mapped, a sum with a foreign entry and others.
 
 Asserted: pairs have equal accounts and totals, and are in the gate; a group has one voucher, and a posting
 one group; an entry gets its status once, and each gets one.
@@ -74,7 +72,6 @@ from bktools.ledger.annotated_postings import (
 from bktools.ledger.booking_units import ACCOUNT, VOUCHER, clocks_of
 from bktools.ledger.candidates import FreePieces, Group, Piece
 from bktools.ledger.carried_texts import carried_texts, without_denied
-from bktools.ledger.entry_names import Entry
 from bktools.ledger.entry_rows import taken_back_in_a_row
 from bktools.ledger.foreign_facts import at_their_rates
 from bktools.ledger.gates import EARLIER, FEW, LATEST, Gate, covered_by
@@ -84,7 +81,7 @@ from bktools.ledger.matching import DECIDABLE, Matching, matching_of, ranked_mat
 from bktools.ledger.net_views import View, on_lines, on_nets
 from bktools.ledger.study import Study
 from bktools.ledger.tax_rates import rates_of
-from bktools.ledger.telling import Telling, leave_by_account, leave_open, likeliest
+from bktools.ledger.telling import Telling, leave_by_account, leave_open
 from bktools.ledger.verdict import Habits, Reason, Status, Verdict
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, among
 
@@ -387,7 +384,7 @@ def _decide_others(study: Study, pieces: Sequence[Piece], share: float) -> None:
     foreign += [study.group(number, study.members(number)) for number in decided]
     case.free = FreePieces(pieces, (x for own in (*opened, *sums) for x in own.entries))
     for own in sums:  # no rate is estimated
-        leave_open(study, own, _without_named(study, own), Reason.OTHER_CURRENCY)
+        leave_open(study, own, own.entries, Reason.OTHER_CURRENCY)
     # Fewer entries than show a habit are told by the plainest one.
     if share < DECIDABLE and study.compared.sum() >= FEW:
         for own in opened:
@@ -402,29 +399,7 @@ def _decide_others(study: Study, pieces: Sequence[Piece], share: float) -> None:
 
 
 def _leave_unknown(study: Study, group: Group) -> None:
-    """Leave a group open where the ledger does not show how it books: beside a sum that is near, if any."""
-    matching = study.matching
-    part = int(matching.nearest[group.number]) if matching.unit.is_sum else -1
-    if part >= 0:
-        v, account = int(matching.parts.v[part]), int(matching.parts.account[part])
-        booked = int(matching.parts.total[part])
-        rows = study.books.rows_of_part(v, account).tolist()
-        others = likeliest(_without_named(study, group), booked - group.total)
-        leave_open(study, group, others, Reason.SEVERAL_STORIES, rows, booked)
-        return
+    """Leave a group open where the ledger does not show how it books."""
     for x in group.entries:
         near = (p for p in study.case.free.of_gross.get(x.cents, ()) if -EARLIER <= p.day - x.day <= LATEST)
         leave_open(study, study.group(group.number, [x]), [x], Reason.STYLE_UNKNOWN, study.first_rows(near))
-
-
-def _without_named(study: Study, group: Group) -> list[Entry]:
-    """Leave the entries open that a posting names, each beside that posting; return the others of a group."""
-    case, others = study.case, []
-    for x in group.entries:
-        naming = [piece for piece in case.free.naming.get(x.e, ()) if case.is_near(group, piece, x)]
-        if naming:
-            single = study.group(group.number, [x])
-            leave_open(study, single, [x], Reason.MAY_BE_IN, study.first_rows(naming))
-        else:
-            others.append(x)
-    return others

@@ -25,8 +25,6 @@ from bktools.ledger.verdict import ARRIVED, BOOKED, Status, Verdict
 from bktools.ledger.whole_numbers import Numbers
 from bktools.wording import Words, words
 
-# A posting of a batch is not dated longer before its entries than the month in which they are closed.
-MONTH = 31
 SHOWN = 10
 
 
@@ -138,7 +136,7 @@ class _Evidence:
         looked = () if is_decided else tuple(map(self._posting, postings))
         return Settlement(batch, proof.outcome, proof.reason, facts, text, looked)
 
-    def _proof(self, batch: str, sending: Sending) -> _Proof:  # noqa: PLR0911
+    def _proof(self, batch: str, sending: Sending) -> _Proof:
         """Return the evidence, or why the ledger is not whole for the question."""
         if sending.undelivered:
             return _Proof(None, "undelivered", facts={"why": sending.undelivered})
@@ -150,22 +148,20 @@ class _Evidence:
         own = self._entries.filter(is_own)
         if any(own[name].null_count() for name in ("account", "day", "cents")):
             return _Proof(None, "value_unknown")
-        begins, ends = min(own["day"]), max(*own["day"], (sending.ends_at.date() - EPOCH).days)
-        if self._first is None or self._last is None or self._last <= ends:
+        # What is missing shows nothing of a job that has not ended; the verdict asks what the days cover.
+        ends = max(*own["day"], (sending.ends_at.date() - EPOCH).days)
+        if self._last is None or self._last <= ends:
             return _Proof(None, "ends_early", facts={"until": str(day_of(ends))})
-        if self._first >= begins:
-            days = {"begins": str(day_of(self._first)), "day": str(day_of(begins))}
-            return _Proof(None, "begins_late", facts=days)
-        return self._judged(is_own, begins)
+        return self._judged(is_own)
 
-    def _judged(self, is_own: pl.Series, begins: int) -> _Proof:  # noqa: PLR0911
+    def _judged(self, is_own: pl.Series) -> _Proof:  # noqa: PLR0911
         """Return what the verdicts with the batch and without it show."""
         # How the ledger books is what the other batches show.
         entries, others = (
             self._entries.with_columns(sent=pl.col("sent") & ~is_own),
             self._entries.filter(~is_own),
         )
-        own, sent = entries.filter(is_own), others["sent"]
+        sent = others["sent"]
         if not sent.any():
             return _Proof(None, "no_earlier_batch")
         with_it, without = (verdict_of(some, self._postings, **self._options) for some in (entries, others))
@@ -175,9 +171,6 @@ class _Evidence:
         )
         if not without.habits.is_known or not whole["arrived"].any():
             return _Proof(None, "no_earlier_batch")
-        ends = max(own["day"]) + max(with_it.habits.gate[1], 0)
-        if self._options["until"] <= ends:
-            return _Proof(None, "ends_early", facts={"until": str(day_of(ends))})
         rows, there = np.flatnonzero(is_own.to_numpy()), without.has(*BOOKED)
         status, postings = with_it.status[rows], _postings(with_it, rows)
         if np.isin(status, ARRIVED).all():
@@ -189,15 +182,7 @@ class _Evidence:
             return _Proof(None, "in_part", postings)
         if not there[sent.to_numpy()].all():
             return _Proof(None, "others_are_open")
-        free = self._free(own["account"], begins) - _postings(without, np.arange(others.height))
-        return _Proof(None, "free_postings", free) if free else _Proof("released", "nothing_may_hold_it")
-
-    def _free(self, accounts: pl.Series, begins: int) -> set[int]:
-        """Return the postings on accounts, from a month before a day, that no person has explained."""
-        own = self._postings.select(
-            pl.col("account").is_in(accounts.implode()) & (pl.col("day") >= begins - MONTH)
-        )
-        return {*np.flatnonzero(own.to_series().fill_null(value=False).to_numpy()).tolist()} - self._explained
+        return _Proof("released", "nothing_may_hold_it")
 
     def _posting(self, row: int) -> str:
         """Return a posting in one line."""

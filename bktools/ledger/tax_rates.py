@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -88,16 +88,10 @@ class Rates:
         return any(-slack <= total - net <= slack for total in totals)
 
 
-@overload
-def net_of(cents: int, rate: int) -> int: ...
-@overload
-def net_of(cents: Numbers, rate: Numbers | int) -> Numbers: ...
-def net_of(cents: int | Numbers, rate: int | Numbers) -> int | Numbers:
-    """Return an amount without its tax, rounded to the cent."""
-    if isinstance(cents, np.ndarray):
-        return np.asarray(np.sign(cents) * ((2000 * np.abs(cents) + 1000 + rate) // (2 * (1000 + rate))))
-    size = (2000 * abs(cents) + 1000 + int(rate)) // (2 * (1000 + int(rate)))
-    return size if cents > 0 else -size
+def net_of(cents: Any, rate: Any) -> Any:
+    """Return an amount, or an array of them, without its tax, rounded to the cent."""
+    size = (2000 * abs(cents) + 1000 + rate) // (2 * (1000 + rate))
+    return size * np.sign(cents)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bktools.ledger.candidates import Group, Piece, PieceId, live
+from bktools.ledger.candidates import Group, Piece, PieceId
 from bktools.ledger.case import may_hold
 from bktools.ledger.entry_names import Entry
 from bktools.ledger.gates import LATEST, UNDER_A_WEEK
@@ -98,10 +98,11 @@ class Telling:
 
     def _own_first(self, x: Entry, shown: Sequence[Piece]) -> Sequence[Piece]:
         """Return pieces: first those not reversed, of these the entry's own one, then the largest."""
-        left, is_single = live(shown), self.study.is_single(x)
+        is_single = self.study.is_single(x)
 
         def place(piece: Piece) -> tuple[bool, bool, int]:
-            return piece not in left, not is_single or piece.gross != x.cents, -abs(piece.gross)
+            is_cancelled = any(one.takes_back(piece) or piece.takes_back(one) for one in shown)
+            return is_cancelled, not is_single or piece.gross != x.cents, -abs(piece.gross)
 
         return sorted(shown, key=place)
 

@@ -15,8 +15,6 @@ EXACT = {
     "reversed": {"reversed"},
     "rebooked": THERE,
 }
-# The entries of an open group that a person is shown.
-MOST_CANDIDATES = 3
 # Errors of one account and month that cancel to the cent leave its total as it was: such entries may be said
 # to be in a sum. Equal entries on one account are interchangeable: what was planted in one may be said of
 # another.
@@ -110,45 +108,3 @@ def _of_equals(kinds, said, wrong, numbers):
     if sum(allowed.values()) - allowed["rebooked"] > sum(status in OPEN for status in said):
         wrong.append((numbers, kinds, said))
         yield "falsely booked"
-
-
-def tellable(world, style):
-    """Return the planted errors that a person can tell from both files, who knows which voucher each sum has.
-
-    A posting names what is taken back or moved. Of the others, the mistakes of one or two entries must be the
-    difference of their sum, and three entries at most may have made these; or the sum has no more entries.
-    """
-    rows, sums, off = world.rows, defaultdict(list), defaultdict(list)
-    named = {number for number, kind in world.planted.items() if kind in ("reversed", "rebooked")}
-
-    def sum_of(row, account):
-        return (*(row[name] for name in style.voucher), account)
-
-    for number, row in enumerate(rows):
-        sums[sum_of(row, row["account_code"])].append(number)
-    for number, kind in world.planted.items():
-        row, cents = rows[number], rows[number]["cents"]
-        change = {"omitted": -cents, "twice": cents, "wrong account": -cents}
-        change["wrong amount"] = row.get("wrong cents", cents) - cents
-        if number not in named:
-            off[sum_of(row, row["account_code"])].append((number, change[kind]))
-        if kind == "wrong account":
-            off[sum_of(row, row["wrong"])].append((number, cents))
-    for key, errors in off.items():
-        own = sums[key]
-        candidates = _explaining(
-            [(one, rows[one]["cents"]) for one in own], sum(cents for _, cents in errors)
-        )
-        few = own if len(own) <= MOST_CANDIDATES else candidates if len(candidates) <= MOST_CANDIDATES else ()
-        named |= {number for number, _ in errors if number in few}
-    return named
-
-
-def _explaining(entries, off):
-    """Return the entries whose mistakes, alone or by two, are a difference: left out, twice, ten times."""
-    mistakes = [(one, factor * cents) for one, cents in entries for factor in (-1, 1, 9)]
-    alone = {one for one, cents in mistakes if cents == off}
-    by_cents = defaultdict(set)
-    for one, cents in mistakes:
-        by_cents[cents].add(one)
-    return alone or {one for one, cents in mistakes if by_cents[off - cents] - {one}}

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import datetime as dt
+from pathlib import Path
 
 import pandas as pd
 import pytest
 from csv_worlds import NAMES, entries_of
 from csv_worlds import ledger_of as ledger_of_world
-from worlds import FORMATS, booking, exported, ledger, october
+from worlds import booking, exported, ledger
 
 import bktools
 from bktools.errors import ArgumentError
 from bktools.ledger.settlements import Sending, settlements
 
+FILES = Path(__file__).parents[1] / "inputs" / "formats" / "files"
 EXPORTED = dt.date(2026, 12, 5)
 ENDED = Sending(dt.datetime(2026, 10, 31, 19, tzinfo=dt.UTC))
 
@@ -181,34 +183,24 @@ def test_what_a_person_explained_is_evidence():
         of_batch1(entries, postings, explained=["A 99"])
 
 
-SIE = (
-    '#FLAGGA 0\n#GEN {day}\n#SIETYP 4\n#VER A 1 20261003 "x"\n{{\n#TRANS 5800 {{}} 8.00\n#TRANS 1930 {{}} '
-    "-8.00\n}}\n"
-)
+# Files of other tests, the place in the head of each, and what says there when it was exported.
+HEADS = {
+    "accounts.se": (b"#GEN 20261101", b"#GEN %s", b"20261103"),
+    "datev_postings.csv": (b"20261101120000000", b"%s", b"20261103093000000"),
+    "saft.xml": (
+        b"<AuditFileVersion>",
+        b"<AuditFileDateCreated>%s</AuditFileDateCreated><AuditFileVersion>",
+        b"2026-11-03",
+    ),
+}
 
 
-def in_format(name, day):
-    """Return a ledger in a format whose head says when it was exported."""
-    if name == "ledger.se":
-        return SIE.format(day=day).encode()
-    entries = exported(3)
-    file = FORMATS[name](october(entries)[0])
-    if name == "saft.xml":
-        return file.replace(
-            b"<DefaultCurrencyCode>",
-            f"<AuditFileDateCreated>{day}</AuditFileDateCreated><DefaultCurrencyCode>".encode(),
-        )
-    return file.replace(b"20261101120000000", day.encode())
-
-
-@pytest.mark.parametrize(
-    ("name", "day"),
-    [("ledger.se", "20261103"), ("EXTF_ledger.csv", "20261103093000000"), ("saft.xml", "2026-11-03")],
-)
-def test_a_file_says_when_it_was_exported(tmp_path, name, day):
+@pytest.mark.parametrize("name", HEADS)
+def test_a_file_says_when_it_was_exported(tmp_path, name):
     """The date in the head of a ledger is kept and noted; one that is no date is none."""
-    for said, expected in ((day, "2026-11-03"), ("someday", None)):
-        (tmp_path / name).write_bytes(in_format(name, said))
+    place, head, day = HEADS[name]
+    for written, expected in ((day, "2026-11-03"), (b"someday", None)):
+        (tmp_path / name).write_bytes((FILES / name).read_bytes().replace(place, head % written))
         about = bktools.read_general_ledger(tmp_path / name).attrs["bktools"]
         assert about["exported_at"] == expected
         assert any("2026-11-03" in note for note in about["notes"]) == (expected is not None)

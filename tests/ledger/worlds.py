@@ -1,4 +1,4 @@
-"""A month that was exported, and the ledger that an accounting system would have of it, in each format."""
+"""A month that was exported, and the ledger that an accounting system would have of it."""
 
 from __future__ import annotations
 
@@ -77,110 +77,6 @@ def plainly_booked(entries):
     ]
 
 
-def as_sie(postings):
-    vouchers = {}
-    for row in postings:
-        vouchers.setdefault((row["voucher_id"], row["date"]), []).append(row)
-    lines = ["#FLAGGA 0", "#FORMAT PC8", "#SIETYP 4", "#VALUTA EUR"]
-    lines += [f'#KONTO {code} "{name}"' for code, name in ACCOUNTS.items()]
-    for (voucher, day), rows in vouchers.items():
-        series, number = voucher.split()
-        lines += [f'#VER {series} {number} {day:%Y%m%d} "{rows[0]["text"]}"', "{"]
-        lines += [f"#TRANS {row['account_code']} {{}} {row['amount']:.2f}" for row in rows] + ["}"]
-    return "\n".join(lines).encode("cp437")
-
-
-def as_datev(postings):
-    columns = (
-        "Umsatz (ohne Soll/Haben-Kz);Soll/Haben-Kennzeichen;WKZ Umsatz;Kurs;Basis-Umsatz;WKZ "
-        "Basis-Umsatz;Konto;Gegenkonto (ohne BU-Schlüssel);BU-Schlüssel;Belegdatum;Belegfeld 1;Belegfeld "
-        "2;Skonto;Buchungstext"
-    )
-    header = (
-        '"EXTF";700;21;"Buchungsstapel";13;20261101120000000;;"RE";"";"";1001;1;20260101;4;20260101;20261231;"2026"'
-        ';"";1;0;0;"EUR";;"";;;"";;;"";""'
-    )
-    # A row of DATEV is gross, with a key of the tax.
-    taxes = {row["voucher_id"]: row["amount"] for row in postings if row["account_code"] == TAX}
-    rows = [
-        f'{abs(row["amount"] + taxes.get(row["voucher_id"], 0)):.2f};"{"S" if row["amount"] > 0 else "H"}";'
-        f'"EUR";;;"";{row["account_code"]};{CREDITORS};"{"9" if row["voucher_id"] in taxes else ""}";'
-        f'{row["date"]:%d%m};"{row["document_number"]}";"";;"{row["text"]}"'.replace(".", ",", 1)
-        for row in postings
-        if row["account_code"] not in (CREDITORS, TAX)
-    ]
-    return "\r\n".join([header, columns, *rows, ""]).encode("cp1252")
-
-
-def as_fec(postings):
-    heading = (
-        "JournalCode|JournalLib|EcritureNum|EcritureDate|CompteNum|CompteLib|CompAuxNum|CompAuxLib|PieceRef|PieceDate|"
-        "EcritureLib|Debit|Credit|EcritureLet|DateLet|ValidDate|Montantdevise|Idevise"
-    )
-    lines = [heading]
-    for row in postings:
-        series, number = row["voucher_id"].split()
-        debit, credit = (f"{max(side * row['amount'], 0):.2f}".replace(".", ",") for side in (1, -1))
-        day, code = f"{row['date']:%Y%m%d}", row["account_code"]
-        lines.append(
-            f"{series}|Achats|{number}|{day}|{code}|{ACCOUNTS.get(code, code)}|||{row['document_number']}"
-            f"|{day}|{row['text']}|{debit}|{credit}|||{day}||"
-        )
-    return "\r\n".join([*lines, ""]).encode()
-
-
-def as_saft(postings):
-    accounts = "".join(
-        f"<Account><AccountID>{code}</AccountID><AccountDescription>{name}</AccountDescription></Account>"
-        for code, name in ACCOUNTS.items()
-    )
-    vouchers = {}
-    for row in postings:
-        vouchers.setdefault((row["voucher_id"], row["date"]), []).append(row)
-    transactions = "".join(
-        f"<Transaction><TransactionID>{voucher.split()[1]}</TransactionID><TransactionDate>{day:%Y-%m-%d}</TransactionDate>"
-        f"<Description>{rows[0]['text']}</Description><GLPostingDate>{day:%Y-%m-%d}</GLPostingDate>"
-        + "".join(_saft_line(number, row) for number, row in enumerate(rows, 1))
-        + "</Transaction>"
-        for (voucher, day), rows in vouchers.items()
-    )
-    debit = sum(max(row["amount"], Decimal()) for row in postings)
-    xml = (
-        '<?xml version="1.0" encoding="UTF-8"?><AuditFile '
-        'xmlns="urn:StandardAuditFile-Taxation-Financial:NO"><Header>'
-        "<AuditFileVersion>1.0</AuditFileVersion><DefaultCurrencyCode>EUR</DefaultCurrencyCode></Header><MasterFiles>"
-        f"<GeneralLedgerAccounts>{accounts}</GeneralLedgerAccounts></MasterFiles><GeneralLedgerEntries><NumberOfEntries>"
-        f"{len(vouchers)}</NumberOfEntries><TotalDebit>{debit:.2f}</TotalDebit><TotalCredit>{debit:.2f}</TotalCredit><Journal>"
-        f"<JournalID>A</JournalID><Description>A</Description>{transactions}</Journal></GeneralLedgerEntries></AuditFile>"
-    )
-    return xml.encode()
-
-
-def _saft_line(number, row):
-    side = "Debit" if row["amount"] > 0 else "Credit"
-    return (
-        f"<Line><RecordID>{number}</RecordID><AccountID>{row['account_code']}</AccountID><SourceDocumentID>"
-        f"{row['document_number']}</SourceDocumentID><Description>{row['text']}</Description><{side}Amount><Amount>"
-        f"{abs(row['amount']):.2f}</Amount></{side}Amount></Line>"
-    )
-
-
-def as_csv(postings):
-    lines = ["Konto;Datum;Betrag;Text;Belegnummer;Buchungsnummer"]
-    lines += [
-        f"{row['account_code']};{row['date']:%Y-%m-%d};{row['amount']:.2f};{row['text']};{row['document_number']};{row['voucher_id']}"
-        for row in postings
-    ]
-    return "\n".join(lines).encode()
-
-
-FORMATS = {
-    "ledger.se": as_sie,
-    "EXTF_ledger.csv": as_datev,
-    "FEC.txt": as_fec,
-    "saft.xml": as_saft,
-    "ledger.csv": as_csv,
-}
 LAST = dt.date(2026, 11, 5)
 
 
