@@ -41,12 +41,6 @@ def test_a_sandbox_for_tests_leaves_nothing_behind():
         gone.get_employee(SOMEBODY)
 
 
-def test_a_misspelt_setting_is_refused_at_once():
-    """An unknown setting of a connection is refused, and the known ones are listed."""
-    with pytest.raises(ConfigurationError, match="no setting 'tokn'; there are base_url, token"):
-        bktools.connect("sandbox", tokn="t")
-
-
 def test_a_sandbox_reads_nothing_of_the_user(tmp_path, monkeypatch):
     """Neither the config file nor the names that a person gave to companies are those of `Sandbox()`."""
     monkeypatch.setattr("bktools.settings.load.platformdirs.user_config_path", lambda _: tmp_path)

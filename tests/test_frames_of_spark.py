@@ -34,24 +34,6 @@ def are_the_same_plans(plan, expected):
         assert (request.body, request.entry_data) == (wanted.body, wanted.entry_data)
 
 
-@pytest.mark.long
-def test_split_entries():
-    """The lines of an entry come together: ready, held back with another line, incomplete, and repeated."""
-    frame = entries_of(
-        10,
-        id=[entry_id(number) for number in (0, 0, 1, 2, 2, 3, 3, 4, 4, 4)],
-        approved=[number != 4 for number in range(10)],
-        split_line=[1, 2, 0, 1, 2, 1, 3, 1, 2, 2],
-        split_lines=[2, 2, 0, 2, 2, 3, 3, 2, 2, 2],
-        date=[dt.date(2026, 10, 1)] * 10,
-    )
-    expected = compose_export_jobs(frame, max_entries=2)
-    assert expected.batches["entries"].to_list() == [2, 1]
-    reasons = "duplicate lines_missing lines_missing not_approved other_line_not_ready"
-    assert " ".join(sorted(expected.not_ready["reason"])) == reasons
-    are_the_same_plans(compose_export_jobs(lifted(frame), max_entries=2), expected)
-
-
 def test_a_plan_of_many_companies_is_submitted(tmp_path):
     """A month of 100 companies, in two files and with shared entries, is composed as in pandas."""
     sandbox = bktools.Sandbox(

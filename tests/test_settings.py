@@ -11,6 +11,7 @@ import traceback
 import types
 
 import pytest
+from world_files import lines_of, pairs
 
 import bktools
 from bktools.connection import keep_company_name, service_or_default
@@ -55,109 +56,49 @@ def test_argument_before_variable_before_file(config):
 
 
 PRODUCTION = "https://books.example"
-LONE = {"BKTOOLS_TOKEN": "real", "BKTOOLS_COMPANY": "real-company", "BKTOOLS_CREDENTIAL_NAME": "real-name"}
 
 
-@pytest.mark.parametrize(
-    ("asked", "env", "base_url"),
-    [
-        ("sandbox", LONE | {"BKTOOLS_BASE_URL": URL}, None),
-        ("sandbox", LONE, None),
-        ("production", LONE | {"BKTOOLS_ENVIRONMENT": "staging"}, PRODUCTION),
-        ("production", LONE, PRODUCTION),
-        ("production", LONE | {"BKTOOLS_BASE_URL": "https://staging.books.example"}, PRODUCTION),
-        ("staging", LONE | {"BKTOOLS_BASE_URL": PRODUCTION}, "https://staging.books.example"),
-        ("staging", LONE | {"BKTOOLS_ENVIRONMENT": PRODUCTION}, "https://staging.books.example"),
-        ("https://elsewhere.example", LONE | {"BKTOOLS_BASE_URL": URL}, "https://elsewhere.example"),
-        ("https://elsewhere.example", LONE | {"BKTOOLS_ENVIRONMENT": "staging"}, "https://elsewhere.example"),
-        ("https://elsewhere.example", LONE, "https://elsewhere.example"),
-    ],
-)
-def test_variables_stay_with_their_environment(asked, env, base_url, config):
-    """Variables are for one environment; another one gets neither their token nor their company."""
-    settings = load_settings(asked, env=env | {"BKTOOLS_CONFIG": str(config)})
-    assert settings.base_url == base_url
-    assert settings.token != Secret("real")
-    assert settings.company is None
-    assert settings.sources["company"] == f"not set; BKTOOLS_COMPANY is not for {asked}"
+def variables_of(case: dict[str, str]) -> dict[str, str]:
+    """Return the variables of a line of worlds, by their whole names."""
+    return {f"BKTOOLS_{name}": value for name, value in pairs(case["variables"]).items()}
 
 
-@pytest.mark.parametrize(
-    ("asked", "env"),
-    [
-        (None, LONE),
-        ("staging", LONE),
-        (None, LONE | {"BKTOOLS_ENVIRONMENT": "staging"}),
-        (None, LONE | {"BKTOOLS_ENVIRONMENT": " staging "}),
-        ("staging", LONE | {"BKTOOLS_ENVIRONMENT": "https://staging.books.example:443"}),
-        ("staging", LONE | {"BKTOOLS_BASE_URL": " https://Staging.Books.example./ "}),
-        ("HTTPS://staging.books.example", LONE | {"BKTOOLS_BASE_URL": "https://staging.books.example/"}),
-        ("https://staging.books.example/", LONE | {"BKTOOLS_ENVIRONMENT": " https://STAGING.books.example "}),
-        ("https://staging.books.example:443", LONE),
-    ],
-)
-def test_variables_apply_under_any_spelling(asked, env, config):
-    """Where name or address is the same, in whatever spelling, the variables apply."""
-    settings = load_settings(asked, env=env | {"BKTOOLS_CONFIG": str(config)})
-    assert settings.identity == "https://staging.books.example"
-    assert (settings.token, settings.company) == (Secret("real"), "real-company")
-    assert settings.sources["token"] == "BKTOOLS_TOKEN"
+@pytest.mark.parametrize("case", lines_of("settings/variables.csv"), ids=lambda case: case["promise"])
+def test_variables_stay_with_their_environment(case, config):
+    """They are for one environment, in whatever spelling; another one gets neither token nor company."""
+    lone = {"BKTOOLS_TOKEN": "real", "BKTOOLS_COMPANY": "real-company", "BKTOOLS_CREDENTIAL_NAME": "name"}
+    env = lone | variables_of(case) | {"BKTOOLS_CONFIG": str(config)}
+    settings = load_settings(case["asked"] or None, env=env)
+    assert settings.identity == (case["base_url"] or "sandbox")
+    if case["apply"]:
+        assert (settings.token, settings.company) == (Secret("real"), "real-company")
+        assert settings.sources["token"] == "BKTOOLS_TOKEN"
+    else:
+        assert (settings.token != Secret("real"), settings.company) == (True, None)
+        assert settings.sources["company"] == f"not set; BKTOOLS_COMPANY is not for {case['asked']}"
 
 
-def named(environment: str, kind: str = "BASE") -> dict[str, str]:
-    """Return variables that name an environment, and an address."""
-    return {"BKTOOLS_ENVIRONMENT": environment, f"BKTOOLS_{kind}_URL": URL}
-
-
-@pytest.mark.parametrize(
-    ("asked", "given", "env", "sources"),
-    [
-        ("production", {"base_url": URL}, {}, ("argument", r"\[production\] in")),
-        ("production", {"balance_url": URL}, {}, ("argument", r"\[production\] in")),
-        (PRODUCTION, {"base_url": URL}, {}, ("argument", r"\[production\] in")),
-        (None, {}, named("production"), ("BKTOOLS_BASE_URL", "[production]")),
-        (None, {}, named(PRODUCTION), ("BKTOOLS_BASE_URL", "[production]")),
-        (URL, {}, named("production"), ("BKTOOLS_BASE_URL", "[production]")),
-        (None, {}, named("production", "BALANCE"), ("BKTOOLS_BALANCE", "[production]")),
-    ],
-)
-def test_two_addresses_of_one_environment_are_refused(asked, given, env, sources, config):
+@pytest.mark.parametrize("case", lines_of("settings/addresses.csv"), ids=lambda case: case["promise"])
+def test_two_addresses_of_one_environment_are_refused(case, config):
     """An environment with two addresses is an error that names both and where they stand."""
     balance = 'balance_url = "https://balance.example"\n[staging]'
     config.write_text(config.read_text().replace("[staging]", balance))
-    with pytest.raises(ConfigurationError, match=f"{sources[0]}.*{sources[1]}.*one address") as caught:
-        load_settings(asked, env=LONE | env | {"BKTOOLS_CONFIG": str(config)}, **given)
+    env = variables_of(case) | {"BKTOOLS_CONFIG": str(config)}
+    message = f"{case['first']}.*{case['second']}.*one address"
+    with pytest.raises(ConfigurationError, match=message) as caught:
+        load_settings(case["asked"] or None, env=env, **pairs(case["given"]))
     assert URL in str(caught.value)
     assert "-token" not in str(caught.value)
 
 
-AT_URL = {"BKTOOLS_BASE_URL": URL}
-OWN_ADDRESS = 'base_url = "https://l.example"\n'
-
-
-@pytest.mark.parametrize(
-    ("asked", "given", "env", "table", "message"),
-    [
-        ("live", {"base_url": URL}, {}, 'token = "t"', rf"token \(\[live\] in .* for {URL} \(argument"),
-        ("live", {"base_url": URL}, {}, 'company = "c"', r"\[live\] in .*write base_url beside company"),
-        (
-            "live",
-            {"base_url": URL},
-            LONE | {"BKTOOLS_ENVIRONMENT": "live"},
-            "",
-            r"token \(BKTOOLS_TOKEN\) does not say",
-        ),
-        (None, {}, named("live"), 'api_key = "k"', r"api_key \(\[live\]"),
-        (URL, {"balance_url": URL}, AT_URL | {"BKTOOLS_BALANCE_TOKEN": "b"}, "", "write balance_url"),
-        ("live", {"balance_url": URL}, {}, OWN_ADDRESS + 'balance_token = "b"', "write balance_url"),
-    ],
-)
-def test_a_credential_goes_where_its_own_source_says(asked, given, env, table, message, tmp_path):
+@pytest.mark.parametrize("case", lines_of("settings/owners.csv"), ids=lambda case: case["promise"])
+def test_a_credential_goes_where_its_own_source_says(case, tmp_path):
     """A token or company whose own source names no address is not used at the address of another source."""
     path = tmp_path / "live.toml"
-    path.write_text(f"[live]\n{table}\n")
-    with pytest.raises(ConfigurationError, match=message):
-        load_settings(asked, env=env | {"BKTOOLS_CONFIG": str(path)}, **given)
+    path.write_text(f"[live]\n{case['table']}\n")
+    env = variables_of(case) | {"BKTOOLS_CONFIG": str(path)}
+    with pytest.raises(ConfigurationError, match=case["message"]):
+        load_settings(case["asked"] or None, env=env, **pairs(case["given"]))
 
 
 def test_arguments_are_for_their_call(config):
@@ -198,51 +139,21 @@ def test_the_sandbox_is_on_this_machine():
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"base_url": "http://books.example"}, "must begin with https://"),
-        ({"base_url": "books.example"}, "must be an address"),
-        *(
-            ({"base_url": address}, "must be an address without user name, query or fragment")
-            for address in (
-                *(f"{URL}?key=1", f"{URL}#part", f"{URL}?key=1#part", "https://user:pass@books.example"),
-                *("https://user@books.example", "https://:pass@books.example"),
-            )
-        ),
-        ({"requests_per_minute": "many"}, "must be a whole number"),
-        ({"requests_per_minute": -1}, "must be a whole number"),
-        ({"requests_per_minute": 2.7}, "must be a whole number"),
-        ({"requests_per_minute": float("inf")}, "must be a whole number"),
-        ({"requests_per_minute": True}, "must be a whole number"),
-        ({"retries": -1}, "must be a whole number, 0 for none"),
-        ({"timeout": 0}, "must be seconds, more than 0 and up to 3600"),
-        ({"timeout": float("nan")}, "must be seconds"),
-        ({"timeout": "soon"}, "must be seconds"),
-        *(
-            ({"base_url": f"https://{host}"}, "must be an address")
-            for host in (
-                *("[::1", "[::1]8080", "books.example:abc", "books.example:99999", "books..example"),
-                *("127.0.0.18080", "books.exa mple", "user:pass@books.example:abc"),
-            )
-        ),
-        ({"proxy": "user:pass@proxy:8080"}, r"proxy \(argument\) must be the address of an HTTP proxy such"),
-        ({"proxy": "proxy:8080"}, "must be the address of an HTTP proxy"),
-        ({"proxy": "socks5://proxy:1080"}, "must be the address of an HTTP proxy"),
-        ({"proxy": "http://proxy:port"}, "must be the address of an HTTP proxy"),
-        ({"cache_dir": "~nobody-of-that-name/cache"}, "names the folder of a user that is not known here"),
-        ({"token": "two words"}, "white space"),
-        ({"token": "line\nbreak"}, "white space"),
-        ({"token": "t", "token_command": "give"}, "are both given: keep one"),
-        ({"colour": "blue"}, "bktools has no setting 'colour'"),
-    ],
+    "case", lines_of("settings/refused.csv"), ids=lambda case: f"{case['setting']} {case['value']}"
 )
-def test_bad_setting(settings, message):
+def test_bad_setting(case):
     """A malformed setting is named with its rule, and a secret is not shown."""
-    with pytest.raises(ConfigurationError, match=message) as caught:
-        load_settings(**{"environment": URL} | settings)
-    assert "two words" not in str(caught.value)
-    assert "pass@" not in str(caught.value)
-    assert "\n" not in str(caught.value)
+    with pytest.raises(ConfigurationError, match=case["message"]) as caught:
+        load_settings(**{"environment": URL} | {case["setting"]: case["value"]})
+    assert not [secret for secret in ("two words", "pass@", "\n") if secret in str(caught.value)]
+
+
+def test_a_token_has_one_source():
+    """A token and a command for it in one source contradict each other; a flag is no number."""
+    with pytest.raises(ConfigurationError, match="are both given: keep one"):
+        load_settings(URL, token="t", token_command="give")
+    with pytest.raises(ConfigurationError, match="must be a whole number"):
+        load_settings(URL, requests_per_minute=True)
 
 
 @pytest.mark.parametrize(
@@ -269,22 +180,13 @@ def test_a_timeout_is_seconds():
         assert load_settings(URL, token="t", timeout=value).timeout == 90.0
 
 
-@pytest.mark.parametrize(
-    ("text", "asked", "said"),
-    [
-        ('[production]\nbase_uri = "https://books.example"', "production", "no setting 'base_uri'"),
-        ('[production]\nenvironment = "staging"', "production", "no setting 'environment'"),
-        ("requests_per_hour = 100\n[production]", "production", "no setting 'requests_per_hour'; there"),
-        ('[environment]\ntoken = "very-secret"', None, r"must be text, got a table$"),
-        ("environment = ", None, "cannot be read"),
-    ],
-)
-def test_unknown_names_in_the_file(text, asked, said, tmp_path):
+@pytest.mark.parametrize("case", lines_of("settings/files.csv"), ids=lambda case: case["promise"])
+def test_unknown_names_in_the_file(case, tmp_path):
     """A misspelt name in the config file is an error, not ignored; a byte order mark is no content."""
     path = tmp_path / "wrong.toml"
-    path.write_text(text)
-    with pytest.raises(ConfigurationError, match=said):
-        load_settings(asked, env={"BKTOOLS_CONFIG": str(path)})
+    path.write_text(case["text"])
+    with pytest.raises(ConfigurationError, match=case["message"]):
+        load_settings(case["asked"] or None, env={"BKTOOLS_CONFIG": str(path)})
     path.write_text('environment = "sandbox"\n', encoding="utf-8-sig")
     assert load_settings(env={"BKTOOLS_CONFIG": str(path)}).is_sandbox
 

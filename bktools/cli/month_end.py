@@ -29,8 +29,6 @@ FAIL_ON: dict[str, Callable[[Close], bool]] = {
     "error": lambda close: close.severities["error"] > 0,
     "warning": lambda close: any(close.severities.values()),
 }
-# Things to do in a terminal, at most; the report has all of them.
-SHOWN_ACTIONS = 8
 
 
 @dataclass(frozen=True)
@@ -75,6 +73,7 @@ def month_end(
     from bktools.close.sentences import step_of
     from bktools.connection import keep_company_name
     from bktools.journal.export_jobs import open_questions
+    from bktools.reports.html import terminal
 
     if fail_on is not None:
         rules.one_of("fail_on", fail_on, FAIL_ON)
@@ -105,13 +104,12 @@ def month_end(
             company=company_id,
             categories=tables["categories"],
             employees=tables["employees"],
-            budget=None if budget is None else reading.read_entries([budget], mapping, company_id, tables),
+            budget=budget and reading.read_entries([budget], mapping, company_id, tables, must_fit=True),
             seen=partial(_say_step, say, texts),
             service=service,
             **vars(arguments),
         )
-    for line in (*_to_do(close), *_changes(close), *missing_lines(close), *_end(close)):
-        say(line)
+    say(terminal(close))
     questions = [
         f"{step.about}: {step.to_do}: {action.command}"
         for action in close.actions
@@ -164,71 +162,3 @@ def _say_step(say: Say, texts: Words, step: str, result: Any) -> None:
         case _:
             return
     say(_line(texts, step, line or texts("report.none")))
-
-
-def _to_do(close: Close) -> list[str]:
-    """Return what is to be done, the first steps with who does them, why and by which command."""
-    from bktools.close.sentences import step_of, valued
-    from bktools.reconcile.reconciliation import doubt_in_words
-
-    texts, report = close.words, f"{close.folder}/report.html"
-    errors, warnings = close.severities["error"], close.severities["warning"]
-    lines = [f"\n{texts('report.terminal.to_do', errors=errors, warnings=warnings)}"]
-    if close.before.doubts and not close.run.applied:
-        lines.append(f"  {doubt_in_words(close.before.doubts, texts)}")
-    own = [action for action in close.actions if not action.is_apart]
-    for action in own[:SHOWN_ACTIONS]:
-        step = step_of(texts, action)
-        to_do = texts("report.terminal.action", who=step.who, to_do=step.to_do)
-        lines.append(f"  {to_do} ({valued(texts, action)})")
-        lines += [f"      {text}" for text in (step.about, step.why, action.command) if text]
-    for key, count in {"more": len(own) - SHOWN_ACTIONS, "apart": len(close.actions) - len(own)}.items():
-        lines += [f"  {texts(f'report.terminal.{key}', count=count, file=report)}"] if count > 0 else []
-    return lines + [f"  {texts('report.terminal.not_checked', phrase=one)}" for one in close.run.unchecked]
-
-
-def _changes(close: Close) -> list[str]:
-    """Return what changed since the month before, where there is one."""
-    if not close.changed:
-        return []
-    texts, phrases = close.words, close.changed["not_compared"]
-    lines = [
-        *close.changed["headline"],
-        *(texts("report.terminal.not_compared", phrase=phrase) for phrase in phrases),
-    ]
-    head = texts("report.terminal.since", month=close.last_month)
-    return [f"\n{head}", *(f"  {line}" for line in lines or [texts("report.terminal.nothing_changed")])]
-
-
-def missing_lines(close: Close) -> list[str]:
-    """Return what comes every month and is missing."""
-    from bktools.close.sentences import valued
-
-    suppliers = [*dict.fromkeys(close.missing["supplier"].to_pylist())]
-    value = valued(close.words, close.accrual)
-    key = "report.terminal.missing"
-    return [f"\n{close.words(key, value=value, suppliers=suppliers)}"] if suppliers else []
-
-
-def _end(close: Close) -> list[str]:
-    """Return who prepared and approved the close, where it was written, and what was not done."""
-    from bktools.journal.folders import command_for
-
-    run, texts = close.run, close.words
-    who = texts("report.terminal.prepared", by=run.prepared_by)
-    if run.approved_by:
-        who = texts("report.terminal.approved", prepared=who, by=run.approved_by)
-    if run.applied and run.approved_by:
-        who = f"{who}; {run.stays_open or texts('report.terminal.closed', month=close.period)}"
-    lines = [f"\n{who}"]
-    if not close.company_name and not close.is_sandbox:
-        lines.append(texts("report.terminal.no_name"))
-    lines.append(f"\n{texts('report.terminal.written', folder=close.folder)}")
-    if close.earlier_folder:
-        lines.append(texts("report.terminal.earlier", folder=close.earlier_folder))
-    if not run.applied:
-        key = "planned_closed" if close.record.state == "CLOSED" else "planned"
-        key = "nothing_left" if close.is_complete else key
-        reopen = command_for(close.environment, f"periods reopen {close.period}", close.company)
-        lines.append(texts(f"report.terminal.{key}", command=reopen))
-    return lines

@@ -57,9 +57,13 @@ def read(
     mappings: Sequence[str] | None = None,
     *,
     options: Mapping[str, Any] | None = None,
+    must_fit: bool = False,
     **others: Any,
 ) -> pd.DataFrame:
-    """Read a file with a function of bktools, as its mapping and the options say; the options go first."""
+    """Read a file with a function of bktools, as its mapping and the options say; the options go first.
+
+    Where a mapping `must_fit`, one that is named is for another file unless this one has its headings.
+    """
     from bktools.inputs.mappings import arguments, mapping_for, path_of, read_mapping
 
     named = list(mappings or ())
@@ -68,7 +72,7 @@ def read(
         named = [name for name in named if read_mapping(path_of(name)).kind == kind]
     if mappings and not named:
         note(words()("command.mapping_of_another_kind", names=list(mappings), file=file.name))
-    mapping = mapping_for(file, kind, named)
+    mapping = mapping_for(file, kind, named, must_fit=must_fit)
     if mapping is None:
         return reader(file, **(options or {}), **others)
     note(words()("command.mapping_used", name=mapping.name, file=file.name))

@@ -81,7 +81,11 @@ def read_sides(
             company = rules.company_of(service.settings)
             tables = reading.tables_of(service, company)
             files = [side or [reading.samples(service, "FILE")[1]] for side in sides]
-    frames = [reading.read_entries(side or [], mapping, company, tables, **others) for side in files]
+    # A budget has other headings than the entries, which a mapping is named for.
+    frames = [
+        reading.read_entries(side or [], mapping, company, tables, must_fit=number > 0, **others)
+        for number, side in enumerate(files)
+    ]
     for frame in frames:
         note(reading.recognised(frame.attrs["bktools"]))
     return frames, tables

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from bktools.progress import note
 from bktools.wording import LANGUAGES, Words, words
 
 if TYPE_CHECKING:
@@ -46,11 +47,14 @@ def show(
     texts, table = words(), in_memory(frame)
     names = table.column_names
     headings = {name: _heading(texts, name) for name in names} | {**(titles or {})}
+    shown = Shown(names, table.slice(0, most), most, len(table), whole=whole, titles=headings)
     if sys.stdout.isatty():
-        typer.echo(Shown(names, table.slice(0, most), most, len(table), whole=whole, titles=headings))
+        typer.echo(shown)
     else:
         lines = [[headings[name] for name in names], *in_a_pipe(table)]
         typer.echo("\n".join("\t".join(line) for line in lines))
+        if shown.no_percent:
+            note(shown.no_percent)
 
 
 def _heading(texts: Words, name: str) -> str:

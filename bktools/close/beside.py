@@ -21,7 +21,7 @@ from bktools.close.request import CloseRequest
 from bktools.frames.arrow import to_arrow
 from bktools.frames.columns import days_of
 from bktools.frames.incoming import source_of
-from bktools.frames.sums import HOME, NO_CURRENCY, NOTHING, money_of
+from bktools.frames.sums import NO_CURRENCY, NOTHING, money_of
 from bktools.journal.journal import Journal
 from bktools.journal.periods import exported_elsewhere, held_back
 from bktools.spending.budgets import keys_of_budget, with_ids
@@ -30,6 +30,7 @@ from bktools.spending.rates import (
     ExchangeRates,
     in_home,
     in_own_currency,
+    is_converted,
     keep_rates,
     kept_rates,
     month_end,
@@ -160,7 +161,7 @@ def budget_tables(
         return {}
     keys = keys_of_budget(budget)
     spent, _ = spent_rows(entries, counted_before)
-    if HOME in spent.column_names and pc.is_null(spent[HOME]).equals(pc.is_null(spent["amount"])):
+    if is_converted(spent):
         spent, budget = in_home(spent), in_home(budget)
     frames = {name: tables[name] for name in ("categories", "employees", "accounts")}
     rows, totals = (

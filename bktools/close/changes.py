@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -22,7 +22,7 @@ from bktools.frames.arrow import to_arrow
 from bktools.frames.incoming import described, in_memory, source_of
 from bktools.frames.names import with_names
 from bktools.frames.schema import DIGITS, Month, to_pandas
-from bktools.frames.sums import NOTHING, change_of, sums_of, threshold_of, with_one_reason
+from bktools.frames.sums import threshold_of, with_one_reason
 from bktools.journal.accounts import accounts_in
 from bktools.journal.writing import open_up_to_date
 from bktools.service import Service
@@ -39,7 +39,11 @@ _KINDS: dict[str, Any] = dict.fromkeys(
 _KINDS |= dict.fromkeys(("amount_before", "amount_after", "difference"), AMOUNT)
 _KINDS |= {"percent": PERCENT, "entries_before": pl.Int64, "entries_after": pl.Int64}
 COLUMNS = pl.Schema(_KINDS | dict.fromkeys(("drivers", "company_id", "id"), pl.String))
-FIGURES = ("amount_before", "amount_after", "difference", "percent")
+# The columns that all sums have.
+FIGURES = (
+    *("table", "currency", "amount_before", "amount_after", "difference", "percent"),
+    *("entries_before", "entries_after", "drivers"),
+)
 
 # The sums over exported entries of two months: their key, the columns that name it, and its identifier.
 SUMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
@@ -177,13 +181,7 @@ def large_changes(changes: pa.Table, is_large: pl.Expr) -> pa.Table:
     counts all of them.
     """
     rows = pl.DataFrame(changes)
-    # What is still open is of the size of its amount.
-    is_open = c.change == STILL_OPEN
-    sized = rows.with_columns(
-        difference=pl.when(is_open).then(c.amount_after).otherwise(c.difference),
-        percent=pl.when(~is_open).then(c.percent),
-    )
-    keep = sized.select(c.currency.is_null() | (c.table == EXPORTED) | is_large).to_series()
+    keep = rows.select(c.currency.is_null() | (c.table == EXPORTED) | is_large).to_series()
     smaller = Counter(rows.filter(~keep)["table"])
     about = source_of(changes) | {"below_threshold": smaller.total(), "smaller": dict(smaller)}
     return described(to_arrow(rows.filter(keep)), about)
@@ -223,40 +221,41 @@ def _exported(table: str, old: pa.Table, new: pa.Table, words: Words) -> pl.Data
     by, names, identifier = SUMS[table]
     label = pl.concat_str(*names, separator=" ", ignore_nulls=True) if names else c.currency
     without = words(f"change.without_{names[0]}") if names else None
-    changes = differences([grouped_by(rows, by) for rows in (new, old)], words)
-    return changes.filter((c.difference != 0) | (c.entries_this != c.entries_that)).select(
-        "currency",
-        "difference",
-        "percent",
-        "drivers",
-        table=pl.lit(table),
-        change=c.difference.sign().cast(pl.Int64).replace_strict({-1: "less", 0: "other_entries", 1: "more"}),
+    more_or_less = c.difference.sign().cast(pl.Int64)
+    return _between(table, old, new, by, words).select(
+        *FIGURES,
+        change=more_or_less.replace_strict({-1: "less", 0: "other_entries", 1: "more"}),
         about=label.str.strip_chars().replace("", without),
-        amount_before="that",
-        amount_after="this",
-        entries_before="entries_that",
-        entries_after="entries_this",
         id=c(identifier) if identifier else pl.lit(None, pl.String),
     )
 
 
 def _held_back(before: PeriodRecord, after: PeriodRecord, words: Words) -> pl.DataFrame:
     """Return what became of entries that the first month held back, and the second's new ones, by reason."""
-    rows = []
-    for record, is_earlier in ((before, True), (after, False)):
-        held = with_one_reason(as_entries(record.tables["held_back"]), FATE_OF_REASON)
-        for part in sums_of(held, "outcome", "reason"):
-            became = "resolved" if part["outcome"] == "resolved" else STILL_OPEN
-            change = became if is_earlier else "new"
-            about = {"table": HELD_BACK, "change": change, "field": part["reason"]}
-            about["about"] = words.name("entry", part["reason"])
-            for currency, money in part.money.items():
-                was, now = (NOTHING if change == nothing else money for nothing in ("new", "resolved"))
-                figures = dict(zip(FIGURES, change_of(was, now), strict=True))
-                counts = {"entries_before": was.entries, "entries_after": now.entries}
-                rows.append(about | {"currency": currency} | figures | counts)
-    table = pl.DataFrame(rows, schema_overrides={"percent": PERCENT}, infer_schema_length=None)
-    return table.sort("currency", -c.difference.abs(), maintain_order=True) if rows else table
+    old, new = (
+        pl.DataFrame(with_one_reason(as_entries(record.tables["held_back"]), FATE_OF_REASON))
+        for record in (before, after)
+    )
+    old = old.with_columns(change=c.outcome.replace("open", STILL_OPEN))
+    there = [old.filter(change=STILL_OPEN), new.with_columns(change=pl.lit("new"))]
+    rows = _between(HELD_BACK, to_arrow(old), to_arrow(pl.concat(there)), ("change", "reason"), words)
+    reasons = {code: words.name("entry", code) for code in rows["reason"].unique()}
+    about = c.reason.replace_strict(reasons, return_dtype=pl.String) if reasons else c.reason
+    return rows.select(*FIGURES, "change", field="reason", about=about)
+
+
+def _between(table: str, old: pa.Table, new: pa.Table, by: Sequence[str], words: Words) -> pl.DataFrame:
+    """Return the sums of two months by keys and currency: those that differ, all of what was held back."""
+    changes = differences([grouped_by(rows, by) for rows in (new, old)], words)
+    changes = changes.with_columns(
+        table=pl.lit(table),
+        amount_before="that",
+        amount_after="this",
+        entries_before="entries_that",
+        entries_after="entries_this",
+    )
+    is_other = (c.difference != 0) | (c.entries_this != c.entries_that)
+    return changes.filter(is_other | (c.table == HELD_BACK))
 
 
 def _table(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:

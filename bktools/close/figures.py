@@ -1,7 +1,8 @@
-"""The figures of a month: exact sums of its table of entries. Every number that a view shows is made here."""
+"""The figures of a month: exact sums of its table of entries, as all views show them."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -17,16 +18,16 @@ from bktools.frames.arrow import to_arrow
 from bktools.frames.schema import BOOKED, TEXT
 from bktools.frames.sums import (
     HOME,
-    Money,
     Sum,
     by_currency,
-    change_of,
-    currencies_of,
     money_of,
     sums_of,
-    total,
     with_one_reason,
 )
+from bktools.spending.differences import differences
+from bktools.spending.rates import in_home, is_converted
+from bktools.spending.sums import grouped_by
+from bktools.wording import words
 
 ALL, NO_REASON = "all", ""
 
@@ -160,14 +161,7 @@ class Figures:
     @cached_property
     def against(self) -> tuple[MonthChange, ...]:
         """What was spent, beside the last closed month, by currency; () without such a month."""
-        if not len(self._last):
-            return ()
-        sides = [sums_of(rows, "fate", own=self._own) for rows in (self._last, self._spent[0])]
-        changes = []
-        for currency in currencies_of([part.money for sums in sides for part in sums], self._own):
-            old, new = ({part["fate"]: part.amounts.get(currency) for part in sums} for sums in sides)
-            changes.append(_change(currency, old, new))
-        return tuple(change for change in changes if change.parts)
+        return _month_changes(self._last, self._spent[0], self._own) if len(self._last) else ()
 
     @cached_property
     def against_home(self) -> MonthChange | None:
@@ -175,15 +169,11 @@ class Figures:
 
         None without rates, and where an amount of either month has no rate.
         """
-        if HOME not in self._last.column_names or HOME not in self._entries.column_names:
+        sides = self._last, self._spent[0]
+        if not len(self._last) or not all(map(is_converted, sides)):
             return None
-        old, new = (
-            {part["fate"]: part.home for part in sums_of(rows, "fate") if part.amounts}
-            for rows in (self._last, self._spent[0])
-        )
-        if not old or None in {*old.values(), *new.values()}:
-            return None
-        return _change(self._last["home_currency"][0].as_py(), old, new)
+        last, spent = map(in_home, sides)
+        return _month_changes(last, spent, self._own)[0]
 
     @cached_property
     def largest(self) -> pa.Table:
@@ -256,17 +246,26 @@ class Figures:
         ]
 
 
-def _change(
-    currency: str, old: Mapping[str, Decimal | None], new: Mapping[str, Decimal | None]
-) -> MonthChange:
-    """Return the change between two months from the amounts of their fates, which may be None."""
-    parts = {
-        fate: (old.get(fate) or Decimal(0), new.get(fate) or Decimal(0))
-        for fate in SPENT
-        if {old.get(fate), new.get(fate)} != {None}
-    }
-    before, now = (Money(0, total(side)) for side in (old.values(), new.values()))
-    return MonthChange(currency, *change_of(before, now), parts=parts)
+def _month_changes(last: pa.Table, spent: pa.Table, own: str | None) -> tuple[MonthChange, ...]:
+    """Return the change of each currency between two months, the own one first, with that of each fate."""
+    wholes, by_fate = (
+        differences([grouped_by(rows, by) for rows in (spent, last)], words(), signs=(0, 0))
+        for by in ((), "fate")
+    )
+    parts: dict[str, dict[str, tuple[Decimal, Decimal]]] = defaultdict(dict)
+    for row in by_fate.sort(c.fate.cast(pl.Enum(FATES))).iter_rows(named=True):
+        parts[row["currency"]][row["fate"]] = row["that"], row["this"]
+    return tuple(
+        MonthChange(
+            row["currency"],
+            row["that"],
+            row["this"],
+            row["difference"],
+            row["percent"],
+            parts[row["currency"]],
+        )
+        for row in wholes.sort(c.currency != (own or "")).iter_rows(named=True)
+    )
 
 
 def _place(part: Sum) -> int:

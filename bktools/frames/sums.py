@@ -207,18 +207,6 @@ def shares_of(amounts: Sequence[Any]) -> list[Any]:
     return [amount / whole if counts else None for amount, counts in zip(amounts, is_counted, strict=True)]
 
 
-def change_of(before: Money, now: Money) -> tuple[Decimal, Decimal, Decimal, Decimal | None]:
-    """Return both amounts, the exact change, and its percentage of the first.
-
-    None in place of a percentage of nothing, of a credit, and of a base so small that the change is more than
-    `MEANINGLESS` times of it.
-    """
-    old, new = before.amount or Decimal(0), now.amount or Decimal(0)
-    change = total([new, old.copy_negate()])
-    says_something = old > 0 and abs(change) <= MEANINGLESS * old
-    return old, new, change, (change / old * 100).quantize(Decimal("0.1")) if says_something else None
-
-
 def threshold_of(value: str | float | Decimal | None) -> pl.Expr:
     """Return whether a difference is worth a row: from 500 or "5%" on, every one without a threshold.
 

@@ -106,12 +106,14 @@ def write_mapping(mapping: FileMapping, path: Path | None = None) -> Path:
     return write_whole(path, lambda file: file.write(mapping.toml().encode()))
 
 
-def mapping_for(path: str | PathLike[str], kind: str, named: Sequence[str] = ()) -> FileMapping | None:
+def mapping_for(
+    path: str | PathLike[str], kind: str, named: Sequence[str] = (), *, must_fit: bool = False
+) -> FileMapping | None:
     """Return the mapping of a name, else the one whose headings a file has; None without one.
 
-    Of several names it is the mapping whose headings the file has. A named mapping that is damaged or of
-    another kind, and several for these headings are an `InputError`; a damaged one that is not named is a
-    `FileNoteWarning`.
+    Of several names, and where it `must_fit`, it is the mapping whose headings the file has. A named mapping
+    that is damaged or of another kind, and several for these headings are an `InputError`; a damaged one that
+    is not named is a `FileNoteWarning`.
     """
     mappings = [read_mapping(path_of(name)) for name in named]
     for mapping, name in zip(mappings, named, strict=True):
@@ -132,7 +134,7 @@ def mapping_for(path: str | PathLike[str], kind: str, named: Sequence[str] = ())
         raise damaged(str(path), "several_mappings", names=names, folder=str(folder()))
     if fitting:
         return fitting[0]
-    return mappings[0] if len(named) == 1 else None
+    return mappings[0] if len(named) == 1 and not must_fit else None
 
 
 def _placed(mapping: FileMapping, source: Source) -> FileMapping | None:

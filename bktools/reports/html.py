@@ -25,6 +25,8 @@ from bktools.close import sentences
 from bktools.close.close import Close
 from bktools.findings.check import BEFORE, EXPORTED, IN_BOOKS, LEFT_OUT
 from bktools.frames.sums import HOME
+from bktools.journal.folders import command_for
+from bktools.reconcile.reconciliation import doubt_in_words
 from bktools.reports.pictures import PICTURES
 from bktools.visible import visible
 from bktools.wording import Words, numbers, words
@@ -35,6 +37,8 @@ SHOWN_ROWS = 2000
 PRINTED_ROWS = 20
 # Things of an action that the page names; the others are in the workbook.
 SHOWN_THINGS = 100
+# Actions that a terminal shows; the page has all of them.
+SHOWN_ACTIONS = 8
 # Suppliers, and categories, that are listed as new.
 SHOWN_NEW = 10
 
@@ -86,6 +90,13 @@ def page_of(name: str, words: Words, **shown: Any) -> bytes:
         )
         .encode()
     )
+
+
+def terminal(close: Close) -> str:
+    """Return what a terminal shows after a close: the first things to do, what changed, and where it is."""
+    reopen = command_for(close.environment, f"periods reopen {close.period}", close.company)
+    page = _pages(close.words.language).overlay(autoescape=False).get_template("terminal.txt")
+    return page.render(close=close, entries=None, most_actions=SHOWN_ACTIONS, reopen=reopen)
 
 
 def notebook(close: Close) -> str:
@@ -168,6 +179,7 @@ def _pages(language: str) -> Environment:
             ("not_spent", sentences.not_spent),
             ("thing_name", sentences.name_of),
             ("detail", sentences.detail_of),
+            ("doubt", lambda words, doubts: doubt_in_words(doubts, words)),
         )
     }
     return pages

@@ -149,6 +149,11 @@ def with_home(rows: pa.Table, rates: ExchangeRates | None, undated: dt.date | No
     return with_column(with_column(rows, HOME, home.to_series().to_arrow()), "home_currency", currencies)
 
 
+def is_converted(rows: pa.Table) -> bool:
+    """Whether each amount of some rows has one in the company's own currency."""
+    return HOME in rows.column_names and pc.is_null(rows[HOME]).equals(pc.is_null(rows["amount"]))
+
+
 def in_home(rows: pa.Table) -> pa.Table:
     """Return rows `with_home`, with these amounts and their currency in place of those that were paid."""
     rows = with_column(with_column(rows, "amount", rows[HOME]), "currency", rows["home_currency"])

@@ -66,7 +66,7 @@ class Shown:
         notes = "; ".join(filter(None, [self._more(self.count), left_out]))
         if notes and self.total and self.whole:
             notes = texts("command.all_of_it", notes=notes, way=self.whole)
-        ends = filter(None, [notes, self._no_percent()])
+        ends = filter(None, [notes, self.no_percent])
         return readable("\n".join([*filter(None, [self.title]), *lines, *ends]))
 
     def _repr_html_(self) -> str:
@@ -83,7 +83,7 @@ class Shown:
             for name, letters in zip(self.columns, longest, strict=True)
         ]
         table = views.table(self.headings, rows, total=len(rows), shown=len(rows), looks=looks)
-        notes = " ".join(filter(None, [self._more(self.count), self._no_percent()]))
+        notes = " ".join(filter(None, [self._more(self.count), self.no_percent]))
         return (views.heading(self.title) if self.title else "") + table + views.note(notes)
 
     def _grid(self) -> Any:
@@ -98,7 +98,7 @@ class Shown:
         # Days in the order of their text: the grid sorts and filters them.
         texts = _texts(self.table, self.columns, words(), days=words("en"))
         rows = [[cell(text) for text in row] for row in texts]
-        summary = " · ".join(filter(None, [self.title, self._more(len(self.table)), self._no_percent()]))
+        summary = " · ".join(filter(None, [self.title, self._more(len(self.table)), self.no_percent]))
         return grid_of(columns, rows, page=self.count, summary=summary)
 
     def _ipython_display_(self) -> None:
@@ -119,7 +119,8 @@ class Shown:
             texts("command.more_rows", count=left) if left > 0 else "" if self.total else texts("list.none")
         )
 
-    def _no_percent(self) -> str:
+    @property
+    def no_percent(self) -> str:
         """Return why a percentage is missing, where one is."""
         texts = words()
         rows = _texts(self.table, [name for name in self.columns if name in (*PERCENTS, "currency")], texts)

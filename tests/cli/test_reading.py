@@ -239,12 +239,17 @@ def test_an_entry_of_several_files_counts_once(run, samples):
 
 def test_a_column_of_category_names_is_named_by_its_option(run):
     """Without the service the names stay names; a later command finds them by the mapping."""
-    entry = "123e4567-e89b-42d3-a456-426614174000"
-    Path("e.csv").write_text(f"id,date,amount,currency,Spent for\n{entry},2026-10-03,12.50,EUR,Travel\n")
+    entry = "123e4567-e89b-42d3-a456-42661417400"
+    rows = [f"{entry}{number},2026-10-03,12.50,EUR,{name}\n" for number, name in enumerate(["Travel", ""])]
+    Path("e.csv").write_text("".join(["id,date,amount,currency,Spent for\n", *rows]))
     done = run("entries e.csv --column 'category_id=Spent for' --save-mapping house")
     assert (done.returncode, "category_name  ←  Spent for" in done.stdout) == (Exit.DONE, True), done.stderr
     done = run("spend e.csv --by category_name --format json")
     assert json.loads(done.stdout)[0]["category_name"] == "Travel", done.stderr
+    # A budget has other headings than the entries, which the mapping is for.
+    Path("budget.csv").write_text("category_name,amount\nTravel,10.00\n")
+    done = run("versus e.csv budget.csv --by category_name --mapping house --format json")
+    assert [row["difference"] for row in json.loads(done.stdout)] == ["2.50", "12.50"], done.stderr
 
 
 @pytest.mark.parametrize(("options", "currency"), [("", "EUR"), ("-e us", "USD")])

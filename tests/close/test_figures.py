@@ -14,7 +14,6 @@ from bktools.close.actions import CHANGED, actions_of
 from bktools.close.entries import COLUMNS
 from bktools.close.figures import LARGEST, LARGEST_OF_OTHERS, Figures, spent_table
 from bktools.close.sentences import name_of, not_spent, step_of
-from bktools.frames.sums import Money, change_of
 from bktools.wording import words
 
 NAMES = ("id", "supplier", "category_id", "category_name", "amount", "currency", "fate")
@@ -151,22 +150,6 @@ def test_an_entry_is_spent_in_the_month_that_met_it_first():
         "c": "in_doubt",
         "d": "in_books",
     }
-
-
-@pytest.mark.parametrize(
-    ("before", "now", "share"),
-    [
-        ("100", "70.3", Decimal("-29.7")),
-        ("100", "0", Decimal("-100.0")),
-        ("100", "1100", Decimal("1000.0")),
-        ("0", "100", None),
-        ("-100", "50", None),
-        ("0.01", "100", None),
-    ],
-)
-def test_a_percentage_is_of_a_base_that_says_something(before, now, share):
-    """Not of nothing, of a credit, or of a base near zero."""
-    assert change_of(Money(1, Decimal(before)), Money(1, Decimal(now)))[3] == share
 
 
 def test_a_changed_entry_has_its_amounts_before_and_now():

@@ -16,24 +16,17 @@ from bktools.settings import load_settings
 ID = "123e4567-e89b-42d3-a456-426614174000"
 OTHER = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
 
+# What the cases of the wire cannot show: values that JSON or a query cannot hold, and the words.
 BAD_PAGES = [
     ({"before": "A", "after": "B"}, "after cannot be combined with before"),
-    ({"before": "A", "offset": 0}, "offset cannot be combined with before"),
-    ({"after": "A", "offset": 0}, "offset cannot be combined with after"),
-    ({"after": ""}, "after must be a cursor"),
     ({"after": b"AB"}, "after must be a cursor"),
     ({"after": "A\x1b[0m"}, "after must be a cursor"),
     ({"before": "A\n"}, "before must be a cursor"),
-    ({"offset": -1}, "offset must be at least 0"),
     ({"offset": 2**63}, "offset must be at most"),
-    ({"limit": -1}, "limit must be at least 0"),
-    ({"limit": 2**31}, "limit must be at most"),
     ({"limit": 1.5}, "limit must be a whole number"),
     ({"limit": True}, "limit must be a whole number"),
     ({"sorting_keys": "name"}, "sorting_keys must be a list of texts"),
-    ({"sorting_keys": ["name"], "sorting_order": ["ASC", "DESC"]}, "must have one entry per sorting key"),
     ({"sorting_keys": ["name"]}, r"sorting_order must have one entry per sorting key \(1\), has 0"),
-    ({"sorting_order": ["ASC"]}, "sorting_order must have one entry per sorting key"),
     ({"sorting_keys": ["name"], "sorting_order": ["UP"]}, r"sorting_order\[0\] must be one of ASC"),
 ]
 
@@ -58,13 +51,10 @@ def test_good_pages():
 
 
 BAD_CATEGORY_FILTERS = [
-    ({"company_id": "x"}, "company_id must be a UUID"),
     ({"company_id": None}, "company_id must be a UUID"),
     ({"company_id": f"{ID}\n"}, "company_id must be a UUID"),
     ({"ids": ID}, "ids must be a list of UUIDs"),
     ({"account_ids": ["x"]}, r"account_ids\[0\] must be a UUID"),
-    ({"ids": 5}, "ids must be a list of UUIDs"),
-    ({"archived": "yes"}, "archived must be True or False"),
     ({"archived": 1}, "archived must be True or False"),
     ({"name": 5}, "name must be text"),
 ]
@@ -78,17 +68,10 @@ def test_a_company_of_several_that_is_none():
 
 BANK = {"company_id": ID, "external_id": "0400", "name": "Bank", "archived": False}
 BAD_ACCOUNTS = [
-    ({"external_id": ""}, "external_id must have at least 1 character"),
     ({"external_id": "x" * 256}, "external_id must have at most 255 characters, has 256"),
     ({"external_id": 400}, "external_id must be text"),
-    ({"name": "x" * 256}, "name must have at most 255 characters"),
     ({"name": None}, "name must be text"),
-    ({"code": "x" * 256}, "code must have at most 255 characters"),
-    ({"archived": None}, "archived must be True or False"),
-    ({"company_id": "x"}, "company_id must be a UUID"),
-    ({"metadata": ["x"]}, "metadata must be an object"),
     ({"metadata": {"x": float("nan")}}, "metadata must hold only values that JSON supports"),
-    ({"tax_code_external_id": 19}, "tax_code_external_id must be text"),
 ]
 
 
@@ -101,12 +84,8 @@ def test_account_body_keeps_text_to_the_letter():
 
 
 BAD_JOBS = [
-    ({"accounting_entry_ids": []}, "must name at least one accounting entry"),
     ({"accounting_entry_ids": [ID, ID]}, r"accounting_entry_ids\[1\] must not repeat"),
     ({"accounting_entry_ids": ["x"]}, r"accounting_entry_ids\[0\] must be a UUID"),
-    ({"company_id": ""}, "company_id must be a UUID"),
-    ({"employee_id": "x"}, "employee_id must be a UUID"),
-    ({"is_interactive": "no"}, "is_interactive must be True or False"),
     ({"vendor_based_bookkeeping": 1}, "vendor_based_bookkeeping must be True or False"),
 ]
 

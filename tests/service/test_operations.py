@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from decimal import Decimal
 
 import pytest
 from scripted_server import answer
@@ -11,15 +10,10 @@ from small_service import COMPANY
 
 from bktools.errors import (
     ArgumentError,
-    AuthenticationError,
     ConfigurationError,
     ConnectionLostError,
-    NotFoundError,
-    ScopeError,
 )
 from bktools.sandbox import Fault
-from bktools.service import Service
-from bktools.settings import load_settings
 
 
 def test_a_search_gives_typed_records_and_the_envelope(service):
@@ -35,23 +29,6 @@ def test_a_search_gives_typed_records_and_the_envelope(service):
     assert at_offset.data == following.data
 
 
-def test_bad_arguments_are_refused_before_anything_is_sent(service):
-    with pytest.raises(ArgumentError, match="company_id must be a UUID"):
-        service.search_categories("acme")
-    with pytest.raises(ArgumentError, match="cannot be combined"):
-        service.search_categories(service.settings.company, after="A", offset=3)
-
-
-def test_employees_are_searched_and_read(service):
-    """An employee found by e-mail is the one that the single read gives."""
-    somebody = service.search_employees(limit=1).data[0]
-    found = service.search_employees(email=somebody.email).data
-    assert somebody.id in {employee.id for employee in found}
-    assert service.get_employee(somebody.id) == somebody
-    with pytest.raises(NotFoundError):
-        service.get_employee(str(uuid.uuid4()))
-
-
 @pytest.mark.parametrize("operation", ["create_account", "create_export_job"])
 def test_what_creates_is_sent_once(sandbox, service, operation):
     """Where the answer is lost, nothing is sent again: only what reads the journal may repeat it."""
@@ -61,41 +38,12 @@ def test_what_creates_is_sent_once(sandbox, service, operation):
         getattr(service, operation)(*arguments[operation == "create_export_job"])
 
 
-def test_the_balance_is_exact_and_deprecated(service):
-    with pytest.warns(DeprecationWarning, match="deprecated"):
-        balance = service.get_balance()
-    assert isinstance(balance.current, Decimal)
-
-
 def test_a_balance_without_its_host(converse):
     """With the main host alone, the message names the other's setting, and nothing is sent."""
     service = converse("https://books.example.com")
     error = pytest.raises(ConfigurationError, match="get_balance has its own host: set BKTOOLS_BALANCE_URL")
     with pytest.warns(DeprecationWarning, match="deprecated"), error:
         service.get_balance()
-
-
-def test_credentials_are_refused_and_scoped(sandbox, tmp_path):
-    """A wrong token is an authentication error, one without the scope a scope error."""
-    server = sandbox.server
-    settings = {"env": {}, "cache_dir": tmp_path, "data_dir": tmp_path}
-    for token, error in (("no-such", AuthenticationError), (server.issue_token(scopes=()), ScopeError)):
-        with (
-            Service(load_settings(server.base_url, token=token, **settings)) as refused,
-            pytest.raises(error),
-        ):
-            refused.search_employees()
-    assert issubclass(AuthenticationError, PermissionError)
-
-
-def test_an_api_key_goes_only_where_it_is_taken(sandbox, tmp_path):
-    """The key reads categories; an operation that takes no key is refused before anything is sent."""
-    server = sandbox.server
-    folders = {"cache_dir": tmp_path, "data_dir": tmp_path}
-    with Service(load_settings(server.base_url, env={}, api_key=server.api_key, **folders)) as service:
-        assert service.search_categories(server.company_id, limit=1).data
-        with pytest.raises(ConfigurationError, match="accepts no API key"):
-            service.search_employees()
 
 
 CALLS = {

@@ -11,7 +11,6 @@ import pytest
 
 import bktools
 from bktools.errors import (
-    ArgumentError,
     IncompleteTableWarning,
     ServerError,
     UnreachableError,
@@ -119,25 +118,3 @@ def test_a_service_that_is_away_leaves_the_cached_companies(group):
     assert time.monotonic() - begin < 10
     with pytest.raises(UnreachableError):
         bktools.load_categories(group.ids, max_age=0, service=group.service)
-
-
-def test_companies_have_names(group, tmp_path, monkeypatch):
-    """A name stands for its UUID, also in a failure's text; an unknown name is an error with a list."""
-    first, second = group.ids[:2]
-    (tmp_path / "config.toml").write_text(
-        f'[production]\nbase_url = "{group.server.base_url}"\ntoken = "{group.server.token}"\ncompany = '
-        f'"acme"\n[production.companies]\nacme = "{first}"\nother = "{second}"\n'
-    )
-    monkeypatch.setenv("BKTOOLS_CONFIG", str(tmp_path / "config.toml"))
-    with bktools.connect("production") as service:
-        assert set(bktools.load_categories(service=service)["company_id"]) == {first}
-        frame = bktools.load_categories(["other", "acme"], service=service)
-        assert list(frame["company_id"].unique()) == [second, first]
-        said = r"must be a UUID or a company of the config file \(acme, other\)"
-        with pytest.raises(ArgumentError, match=said):
-            bktools.load_categories("akme", service=service)
-        group.server.inject(Fault("error", company=second, status=403))
-        options = {"refresh": True, "on_error": "collect", "service": service}
-        with pytest.warns(IncompleteTableWarning, match="the first is other"):
-            frame = bktools.load_categories(["acme", "other"], **options)
-    assert [row["company"] for row in frame.attrs["bktools"]["failures"]] == ["other"]

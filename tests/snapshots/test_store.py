@@ -171,53 +171,6 @@ def test_a_column_that_a_snapshot_lacks_is_null(service):
     assert (again.dtypes.equals(frame.dtypes), again["name"].equals(frame["name"])) == (True, True)
 
 
-def committing_child(folder, name):
-    """Fork a process that commits a snapshot; return once it is about to."""
-    ready, says = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            cache = Cache(folder)
-            os.write(says, b"!")
-            cache.commit(name)
-        finally:
-            os._exit(0)
-    os.close(says)
-    assert os.read(ready, 1) == b"!"
-    os.close(ready)
-    return child
-
-
-@pytest.mark.long
-def test_killed_while_committing(tmp_path):
-    """After each kill the newest snapshot is the previous or the new one, and all are whole."""
-    cache = Cache(tmp_path)
-    cache.commit(0)
-    durations = []
-    for number in (1, 2, 3):
-        child, begin = committing_child(tmp_path, number), time.monotonic()
-        os.waitpid(child, 0)
-        durations.append(time.monotonic() - begin)
-    # Another process may have held one of them up, and kills would then come too late.
-    usual, before, killed, newer = min(durations), "3", 0, 0
-    begin = time.monotonic()
-    for number in range(4, KILLS + 4):
-        child = committing_child(tmp_path, number)
-        time.sleep(random.uniform(0, usual * 1.5))
-        os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-        killed += os.WIFSIGNALED(status)
-        newest = cache.newest()
-        assert newest in {before, f"{number}"}
-        newer += newest == f"{number}"
-        before = newest
-        # On a machine under load it takes longer until there is one of each.
-        if time.monotonic() - begin > SECONDS and killed > 5 and newer:
-            break
-    assert (killed > 5, newer > 0) == (True, True)
-    assert None not in map(cache.name_in, cache.history())
-
-
 def writes_and_reads(folder, name):
     """Commit snapshots for a time, and read the newest after each; yield their number."""
     cache, end, count = Cache(folder), time.monotonic() + 0.2, 0

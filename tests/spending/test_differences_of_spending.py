@@ -261,3 +261,25 @@ def test_drivers_by_supplier_do_not_repeat_the_supplier():
     budget = pd.DataFrame({"supplier": ["Adobe"], "amount": [100.0]})
     of_budget = versus(frame, budget, "supplier")["drivers"].item()
     assert of_budget == "2026-11-07 +500.00; 2026-10-05 Stock +20.00"
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "percent"),
+    [
+        ("100", "70.3", -29.7),
+        ("100", "0", -100.0),
+        ("100", "1100", 1000.0),
+        ("0", "100", None),
+        ("-100", "50", None),
+        ("0.01", "100", None),
+    ],
+)
+def test_a_percentage_is_of_a_base_that_says_something(before, now, percent):
+    """Not of nothing, of a credit, or of a base near zero; people read a sign with a note."""
+    this, that = (
+        pd.DataFrame({"supplier": ["a"], "amount": [Decimal(one)], "currency": "EUR"})
+        for one in (now, before)
+    )
+    changes = bktools.versus(this, that, by="supplier")
+    assert changes["percent"].astype("object").where(changes["percent"].notna(), None).to_list() == [percent]
+    assert ("n/m" in str(bktools.show(changes))) == (percent is None)

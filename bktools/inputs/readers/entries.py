@@ -184,14 +184,16 @@ def _find_columns(reading: Reading, frames: Frames, company: str | None, require
 
 
 def _find_names(reading: Reading, field: str, frame: pd.DataFrame | None, required: Sequence[str]) -> None:
-    is_id = cells.matches(reading.or_null(field), rules.UUID_REGEX)
+    values = reading.or_null(field)
+    is_id = cells.matches(values, rules.UUID_REGEX)
     if is_id.all():
         return
+    has_ids = is_id.sum() > values.null_count
     is_headed_id = reading.seen(reading.places[field]).is_headed(field)
     if frame is not None or not is_headed_id:
         reading.own_names[field.replace("_id", "_name")] = reading.places[field]
     # Where an option names a column with some IDs, the other cells are wrong.
-    if frame is None and field not in required and not (reading.is_asked(field) and is_id.any()):
+    if frame is None and field not in required and not (reading.is_asked(field) and has_ids):
         if is_headed_id:
             reading.note("ids_of_another_system", heading=reading.heading(field))
         reading.leave(field)
