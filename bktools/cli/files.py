@@ -121,8 +121,6 @@ def chart(
     from bktools.inputs.readers.accounts import read_accounts
 
     if account_list:
-        # An option of charts alone.
-        given["split_account"] = given["split_account"] or None
         show_file(read_accounts, "accounts", file, **given)
     else:
         show_file(bktools.read_chart_of_accounts, "chart", file, **given)

@@ -257,28 +257,13 @@ _JOINED = r"(?s)^\s*(?P<code>\d[\d.\-/]*)(?:\s*[:\x{B7}\x{2013}]\s*|\s+-\s+|\s+)
 _CODE_AND_NAME = re.compile(r"^\s*\d[\d.\-/]*(?:\s*[:·–]\s*|\s+-\s+|\s+)\S*[^\W\d_]{2}")
 
 
-def codes_and_names(table: Table) -> list[int]:
-    """Return the columns that hold a code and a name in most of their cells."""
-    return [place for place, texts in enumerate(table.samples) if most(texts, _CODE_AND_NAME.match, 0.5)]
-
-
 def split_accounts(reading: Reading, code: str, name: str) -> None:
-    """Split the column of codes and names in two, where it is asked; ask about it where no code is found."""
-    if {code, name} <= reading.asked.keys():
-        return
-    joined = [
-        place
-        for place in codes_and_names(reading.table)
-        if place in (*reading.free(), *map(reading.places.get, (code, name)))
-    ]
-    is_open = code not in reading.places or reading.places[code] in joined
-    # In a report, a title or a cell has both.
-    if joined and is_open and not (reading.options.get("split_account") or reading.proofs):
-        heading = reading.table.headings[joined[0]]
-        reading.problems.ask("code_and_name", [{"split_account": True}], heading=heading, field=code)
-    if joined and (is_open or reading.options.get("split_account")):
-        # Also where it is asked, so that its cells are asked about in the same question.
-        _split(reading, joined[0], code, name)
+    """Split the cells of an account that have its code and its name, unless options name both columns."""
+    known = [reading.places[field] for field in (code, name) if reading.has(field)][:1]
+    are_joined = known and most(reading.table.samples[known[0]], _CODE_AND_NAME.match, 0.5)
+    if are_joined and not {code, name} <= reading.asked.keys():
+        reading.note("code_and_name", heading=reading.table.headings[known[0]])
+        _split(reading, known[0], code, name)
 
 
 def _split(reading: Reading, place: int, code: str, name: str) -> None:

@@ -62,10 +62,6 @@ _SHEET = Rule(
 _YEAR = Rule(lambda one: type(one) is int and 1900 <= one <= 2100, "must be a year such as 2026")
 _CURRENCY = Rule(_is_currency, "must be the code of a currency, such as EUR")
 
-_SplitAccount: TypeAlias = Annotated[
-    bool, _FLAG, "--split-account: One column has the code and the name of an account."
-]
-
 
 class TableOptions(TypedDict, total=False):
     """The options of every file."""
@@ -88,12 +84,6 @@ class TableOptions(TypedDict, total=False):
     ]
     encoding: Annotated[str | None, "--encoding NAME: Encoding, such as cp1252."]
     sheet: Annotated[str | int | None, _SHEET, "--sheet NAME: Sheet of a workbook."]
-
-
-class ChartOptions(TableOptions, total=False):
-    """The options of a chart of accounts."""
-
-    split_account: _SplitAccount
 
 
 class MoneyOptions(TableOptions, total=False):
@@ -139,7 +129,6 @@ class EntriesOptions(MoneyOptions, total=False):
 class LedgerOptions(MoneyOptions, total=False):
     """The options of a general ledger."""
 
-    split_account: _SplitAccount
     style: Annotated[
         Literal["entry", "supplier_day", "account_day", "week", "document", "batch", "month"] | None,
         "--style STYLE: What one posting books, if the ledger does not show it: entry, supplier_day, "
@@ -206,7 +195,7 @@ def _words_of(kind: Any) -> tuple[str, ...]:
 
 # The options that each kind of file takes.
 OF_KIND: Mapping[str, Mapping[str, Declared]] = {
-    "chart": _declared(ChartOptions),
+    "chart": _declared(TableOptions),
     "accounts": _declared(TableOptions),
     "entries": _declared(EntriesOptions),
     "ledger": _declared(LedgerOptions),

@@ -243,7 +243,7 @@ def test_notes_are_in_the_language_of_the_reader(write, monkeypatch):
     [
         (
             "Date,Account,Amount\n2026-01-05,4000 Travel,5.00\n2026-01-07,1200 Bank,-5.00\n",
-            {"split_account": True},
+            {"columns": {"account_code": "Account"}},
         ),
         ("Date,Debit account,Credit account,Amount\n2026-01-05,4000,1200,5.00\n", {"currency": "EUR"}),
     ],

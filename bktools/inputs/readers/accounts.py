@@ -27,7 +27,7 @@ from bktools.inputs.formats.registry import opened_books
 from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
 from bktools.inputs.mappings import options_with
-from bktools.inputs.options import ChartOptions, TableOptions, takes_options
+from bktools.inputs.options import TableOptions, takes_options
 from bktools.inputs.reading import Reading, Step, read_by_steps
 from bktools.inputs.table import Mask, Table
 from bktools.inputs.values.days import is_day
@@ -54,7 +54,7 @@ def read_chart_of_accounts(
     *,
     company: str | None = None,
     mapping: str | PathLike[str] | None = None,
-    **options: Unpack[ChartOptions],
+    **options: Unpack[TableOptions],
 ) -> pd.DataFrame:
     r"""Read a chart of accounts: a CSV, Excel or Parquet table, or a format that `bktools guide files` lists.
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -22,13 +21,11 @@ from bktools.inputs.assignment import candidates, pairs_with_currency
 from bktools.inputs.fields import most
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
-from bktools.inputs.table import Mask
 from bktools.inputs.values.amounts import Figures
 from bktools.inputs.values.days import is_day
 from bktools.settings import load_settings
 from bktools.settings.values import read_setting
 
-_FOREIGN = ("foreign_amount", "transaction_amount")
 _NONE: Choice = {"columns": {"currency": ""}}
 # Amounts that differ by less are equal.
 _EQUAL = 0.005
@@ -193,18 +190,22 @@ def _columns_of_others(reading: Reading, own: str | None) -> list[int]:
 
 
 def settle_foreign(reading: Reading, home: str | None) -> None:
-    """Decide whether a column of currencies is that of the amounts, or of amounts in other currencies.
+    """Ask whose a column of currencies is, where another amount stands beside that of an entry or a posting.
 
-    It is of the others where no amount that differs from them is in the home currency, and all that are
-    equal or lack the other amount are. Where this does not show it, it is asked.
+    It is settled where the other amount never differs, or where all currencies are that of the books.
     """
     is_settled = reading.has("foreign_currency") or {"currency", "foreign_currency"} & reading.asked.keys()
     if reading.has("currency") and not is_settled:
-        own = [reading.places["foreign_amount"]] if reading.has("foreign_amount") else []
-        if not own and not reading.is_asked("foreign_amount"):
-            own = _second_amounts(reading)
-        if own:
-            _decide(reading, own[0], reading.options.get("currency") or home)
+        others = [place for place in _second_amounts(reading) if _differs(reading, place)][:1]
+        codes = {*map(str.strip, cells.unique(reading.column("currency")))} - {""}
+        home = reading.options.get("currency") or home
+        if others and (len(codes) > 1 or codes != {home or next(iter(codes), None)}):
+            heading, currency = reading.table.headings[others[0]], reading.heading("currency")
+            pair = {"foreign_amount": heading, "foreign_currency": currency}
+            # Entries have no amount in another currency.
+            choices: list[Choice] = [{"columns": pair} if reading.kind == "ledger" else _NONE]
+            choices.append(reading.table.choice("currency", reading.places["currency"]))
+            reading.problems.ask("whose_currency", choices, heading=heading, currency=currency)
     if not reading.has("foreign_amount", "foreign_currency"):
         # One without the other says nothing.
         reading.leave("foreign_amount", "foreign_currency")
@@ -212,11 +213,18 @@ def settle_foreign(reading: Reading, home: str | None) -> None:
 
 def _second_amounts(reading: Reading) -> list[int]:
     """Return columns of amounts that are not read: by their headings, or beside the column of currencies."""
+    if reading.has("foreign_amount"):
+        return [reading.places["foreign_amount"]]
+    if reading.is_asked("foreign_amount"):
+        return []
     # The amount of a transaction is that of an entry itself.
-    tables = (*_FOREIGN, "amount") if reading.kind == "ledger" else _FOREIGN[:1]
+    tables = (
+        ("foreign_amount", "transaction_amount", "amount")
+        if reading.kind == "ledger"
+        else ("foreign_amount",)
+    )
     free = {place: reading.seen(place) for place in reading.free()}
     headed = [place for place, one in free.items() if one.is_headed(*tables) and one.are_amounts()]
-    headed.sort(key=lambda place: not free[place].is_headed(*_FOREIGN))
     beside = [
         place
         for place in (candidates(reading, "credit") if reading.kind == "ledger" else ())
@@ -227,41 +235,12 @@ def _second_amounts(reading: Reading) -> list[int]:
     return headed + beside
 
 
-def _decide(reading: Reading, own: int, home: str | None) -> None:
-    differs = _differs(reading, own)
-    if not differs.any():
-        return
-    others, same = _codes_of(reading, differs), _codes_of(reading, ~differs)
-    home = home or (next(iter(same)) if len(same) == 1 else None)
-    if home and (others | same) <= {home}:
-        return
-    place, is_ledger = reading.places["currency"], reading.kind == "ledger"
-    # Under another heading it may also be the amount in the home currency.
-    is_foreign = is_ledger and (reading.is_asked("foreign_amount") or reading.seen(own).is_headed(*_FOREIGN))
-    if is_foreign and home and home not in others and same <= {home}:
-        reading.leave("currency")
-        reading.places |= {"foreign_amount": own, "foreign_currency": place}
-        reading.table = replace(reading.table, currency=home)
-    else:
-        heading, currency = reading.table.headings[own], reading.heading("currency")
-        pair = {"foreign_amount": heading, "foreign_currency": currency}
-        # Entries have no amount in another currency.
-        choices = [{"columns": pair} if is_ledger else _NONE, reading.table.choice("currency", place)]
-        reading.problems.ask("whose_currency", choices, heading=heading, currency=currency)
-
-
-def _codes_of(reading: Reading, rows: Mask) -> set[str]:
-    texts = cells.unique(reading.column("currency").filter(pa.array(rows)))
-    return {code for text in texts if text.strip() for code in terms.currencies_of(text)[:1] or (text,)}
-
-
-def _differs(reading: Reading, own: int) -> Mask:
-    """Return the rows with another amount beside the posting's than this itself."""
+def _differs(reading: Reading, own: int) -> bool:
+    """Whether another amount than its own stands beside that of an entry or a posting."""
     figures = Figures.of(reading.table.columns[own], is_numeric=own in reading.table.numeric)
     values, _ = figures.values(reading.options.get("decimal") or figures.own_mark)
     other, amount = (
         np.abs(pc.fill_null(column.cast(pa.float64()), 0.0).to_numpy())
         for column in (values, reading.result["amount"])
     )
-    differs: Mask = (other > 0) & (np.abs(other - amount) >= _EQUAL)
-    return differs
+    return bool(((other > 0) & (np.abs(other - amount) >= _EQUAL)).any())
