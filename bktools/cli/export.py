@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# Columns that `history` prints.
+# Columns that `status` prints.
 COLUMNS = {
     "batches": ["sent_at", "state", "entries", "message", "batch_id"],
     "entries": ["date", "supplier", "amount", "currency", "state", "entry_id", "batch_id"],

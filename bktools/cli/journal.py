@@ -13,9 +13,7 @@ from bktools.cli.options import REQUIRED, argument, option, same
 from bktools.consoles import listed
 from bktools.wording import words
 
-app = typer.Typer(
-    help="The journal: the only record of everything that was sent.", invoke_without_command=True
-)
+app = typer.Typer(help="The journal: the record of everything that was sent.", invoke_without_command=True)
 
 
 @app.callback()

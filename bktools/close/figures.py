@@ -1,4 +1,4 @@
-"""The figures of a month: exact sums of its table of entries. Every number that a view shows is made here."""
+"""The figures of a month: exact sums of its table of entries, as all views show them."""
 
 from __future__ import annotations
 

@@ -26,17 +26,8 @@ from bktools.ledger.verdict import ARRIVED, THERE, OpenGroup, Reason, Status
 from bktools.wording import Words
 
 # Codes of findings that no status or reason has alone.
-MISSING_IN_DOUBT, ANOTHER_MONTH, ANOTHER_COST_CENTRE = (
-    "missing_in_doubt",
-    "another_month",
-    "another_cost_centre",
-)
-MAY_BE_TWICE, NOT_SHOWN, SUM_OF_CURRENCIES, CURRENCY_UNKNOWN = (
-    "may_be_twice",
-    "not_shown",
-    "sum_of_currencies",
-    "currency_unknown",
-)
+MISSING_IN_DOUBT, MAY_BE_TWICE = "missing_in_doubt", "may_be_twice"
+ANOTHER_MONTH, ANOTHER_COST_CENTRE = "another_month", "another_cost_centre"
 
 # By code of a finding: how severe it is, and who acts.
 FINDINGS: Mapping[str, tuple[str, str]] = {
@@ -49,16 +40,7 @@ FINDINGS: Mapping[str, tuple[str, str]] = {
     ANOTHER_MONTH: (WARNING, ERP),
     MAY_BE_TWICE: (WARNING, ERP),
     ANOTHER_COST_CENTRE: (INFO, ERP),
-    Reason.SEVERAL_STORIES: (WARNING, PREPARER),
-    Reason.MAY_BE_IN: (WARNING, PREPARER),
-    Reason.STYLE_UNKNOWN: (WARNING, PREPARER),
-    NOT_SHOWN: (WARNING, PREPARER),
-    SUM_OF_CURRENCIES: (WARNING, PREPARER),
-    Reason.OTHER_CURRENCY: (WARNING, PREPARER),
-    CURRENCY_UNKNOWN: (WARNING, PREPARER),
-    Reason.NOT_COVERED: (WARNING, PREPARER),
-    Reason.OTHER_ACCOUNTS: (WARNING, PREPARER),
-    Reason.VALUE_UNKNOWN: (WARNING, PREPARER),
+    **dict.fromkeys((*Reason, "not_shown", "sum_of_currencies", "currency_unknown"), (WARNING, PREPARER)),
 }
 # Findings that order a correction of the books: only where no other posting may be the entry's.
 ORDERS = ("missing", "booked_twice", "another_amount", "another_account")
@@ -209,9 +191,9 @@ class _Findings:
         """Return the finding of an open group, with its row in the table of these."""
         judged, words, reason = self._judged, self._words, str(group.reason)
         if group.reason is Reason.OTHER_CURRENCY:
-            reason = SUM_OF_CURRENCIES
+            reason = "sum_of_currencies"
         elif group.reason is not Reason.STYLE_UNKNOWN and not group.postings:
-            reason = NOT_SHOWN
+            reason = "not_shown"
         rows = judged.rows(group.entries)
         days = [row["date"] for row in rows]
         exported = self._money(group.entries)
@@ -267,7 +249,7 @@ class _Findings:
                 "fields": [field for field, name in NEEDED.items() if own[name].null_count()],
             }
             is_unknown = reason == Reason.OTHER_CURRENCY and judged.currency is None
-            code = CURRENCY_UNKNOWN if is_unknown else str(reason)
+            code = "currency_unknown" if is_unknown else str(reason)
             yield self._of_several(Status.NOT_COMPARABLE.code, code, entries, facts)
 
     def _of_several(

@@ -26,6 +26,8 @@ from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, l
 CLEAR = 0.99
 # A finer unit that explains so few entries less is the ledger's.
 NEARLY = 0.05
+# With more sums than these, none is looked for near its own total.
+MOST_SUMS = 500
 # Of less than this share of entries nothing is decided beyond the proven pairs.
 DECIDABLE = 0.5
 
@@ -110,8 +112,8 @@ class VoucherParts:
     day: Numbers
 
 
-def voucher_parts(books: AnnotatedPostings, unit: BookingUnit, free: Flags | None = None) -> VoucherParts:
-    """Return the parts of all vouchers, or of those that are free."""
+def voucher_parts(books: AnnotatedPostings, unit: BookingUnit) -> VoucherParts:
+    """Return the parts of all vouchers."""
     if unit.part == VOUCHER:
         v = np.flatnonzero(books.accounts > 0)
         account, total, accounts = np.full(len(v), NONE), books.gross[v], books.account_set[v]
@@ -124,8 +126,6 @@ def voucher_parts(books: AnnotatedPostings, unit: BookingUnit, free: Flags | Non
             can_be_cut = books.has_nets | (total == books.on_used[v]) | books.has_no_tax[v]
             total = np.where(is_whole, total, np.where(can_be_cut, books.net[books.used], 0))
     is_part = total != 0
-    if free is not None:
-        is_part &= free[v]
     return VoucherParts(*(column[is_part] for column in (v, account, accounts, total, books.day[v])))
 
 
@@ -176,6 +176,20 @@ class Matching:
         """Of each entry, whether its group is in a pair."""
         return self.is_paired[self.groups.of_entry]
 
+    @functools.cached_property
+    def nearest(self) -> Numbers:
+        """Of each sum, the part on time that has half more or less at most; -1 without one."""
+        groups, parts = self.groups, self.parts
+        nearest = np.full(len(groups.size), -1)
+        for group in range(len(nearest) if self.unit.is_sum and len(nearest) <= MOST_SUMS else 0):
+            days_late = parts.day - groups.due[group]
+            off = np.abs(parts.total - groups.total[group])
+            can_be = (parts.accounts == groups.accounts[group]) & _is_in(self.gate, days_late)
+            can_be &= off <= DECIDABLE * abs(groups.total[group])
+            if can_be.any():
+                nearest[group] = np.flatnonzero(can_be)[off[can_be].argmin()]
+        return nearest
+
     def only(self, mask: Flags) -> Matching:
         """Keep some of the pairs."""
         return replace(self, group=self.group[mask], part=self.part[mask], is_singular=self.is_singular[mask])
@@ -192,13 +206,7 @@ class Matching:
 
 
 def matching_of(
-    entries: Columns,
-    books: AnnotatedPostings,
-    unit: BookingUnit,
-    *,
-    least: int = 1,
-    like: Matching | None = None,
-    free: Flags | None = None,
+    entries: Columns, books: AnnotatedPostings, unit: BookingUnit, *, like: Matching | None = None
 ) -> Matching:
     """Pair the groups of a unit with parts of vouchers by counting.
 
@@ -209,14 +217,10 @@ def matching_of(
     ----------
     entries, books, unit
         What is matched.
-    least : int
-        The smallest number of entries of a group.
     like : Matching, optional
         Another matching, whose clock and gate are used; by default they are learned.
-    free : array of bool, optional
-        Which vouchers may be used.
     """
-    groups, parts = groups_of(entries, books, unit), voucher_parts(books, unit, free)
+    groups, parts = groups_of(entries, books, unit), voucher_parts(books, unit)
     # A lot is a 64-bit mixture of accounts and total; that both are equal is asserted below.
     of_group, of_part = (
         side.accounts * 0x9E3779B97F4A7C1 + side.total * 0x2545F4914F6CDD1D for side in (groups, parts)
@@ -224,7 +228,7 @@ def matching_of(
     lots, first, parts_of_lot = np.unique(of_part, return_index=True, return_counts=True)
     lot = places(of_group, lots)
     is_shown = (groups.total != 0) & (lot >= 0)
-    g = np.flatnonzero(is_shown & groups.is_home & (groups.size >= least))
+    g = np.flatnonzero(is_shown & groups.is_home)
     groups_of_lot = sums(lot[g], len(lots))
     is_single = (groups_of_lot[lot[g]] == 1) & (parts_of_lot[lot[g]] == 1)
     group, g = g[is_single], g[~is_single]
@@ -303,6 +307,11 @@ def ranked_matchings(entries: Columns, books: AnnotatedPostings, style: str | No
             if style is None and matchings[-1].entries >= CLEAR * len(entries):
                 break
     most = max((matching.entries for matching in matchings), default=0) - NEARLY * len(entries)
+    if most <= 0:
+        # Each sum may have an error: the unit is the one whose sums are near, by account if those are.
+        share = {one.unit: (one.nearest >= 0).mean() for one in matchings}
+        near = [one for one in matchings if share[one.unit] >= DECIDABLE]
+        return sorted(near, key=lambda one: (one.unit.part == VOUCHER, -share[one.unit])) or matchings
     return sorted(
         matchings,
         key=lambda one: (-min(one.entries, most), one.unit.level, -one.entries, UNITS.index(one.unit)),

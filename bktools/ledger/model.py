@@ -10,7 +10,6 @@ group's last day, the end of its week or month, or the day of sending: whichever
 1. Vouchers: by number, else document, else running balance. Contra accounts carry at least half of the costs
    in most of their vouchers, and more than half of these amounts do not come back: without such an account,
    vouchers have no cost side, and entries stay open. The side of costs is that of most postings, or as given.
-   Where an entry is one voucher, each line of a cost side of equal lines is one, too.
 2. Unit and gate: the finest unit that explains nearly as many entries as the best one (within 5%); a receipt
    of several lines is as fine as an entry. The gate holds 97% of the vouchers whose amount is singular; with
    fewer than five of these it is 0 to 6 days.
@@ -43,7 +42,8 @@ group's last day, the end of its week or month, or the day of sending: whichever
    without an original amount may hold an entry that has one. A free posting of its size, or with its words,
    on any account is to be looked at before a correction is ordered (`lookalikes` has the table).
 
-Below 50% of five or more entries nothing is decided beyond the proven pairs. The likeliest entries of a group
+Below 50% of five or more entries nothing is decided beyond the proven pairs. If no unit explains 5%, the unit
+is the finest of those whose sums are near to vouchers. The likeliest entries of a group
 are those whose mistake, alone or with one other, is the difference. The ledger covers its days from the
 first of a month, if it is not silent there for longer than usual; an entry whose gate lies outside is not
 comparable, where five singular vouchers show the gate. What takes back comes after. A charge of a month
@@ -72,6 +72,7 @@ from bktools.ledger.annotated_postings import (
 from bktools.ledger.booking_units import ACCOUNT, VOUCHER, clocks_of
 from bktools.ledger.candidates import FreePieces, Group, Piece
 from bktools.ledger.carried_texts import carried_texts, without_denied
+from bktools.ledger.entry_names import Entry
 from bktools.ledger.entry_rows import taken_back_in_a_row
 from bktools.ledger.foreign_facts import at_their_rates
 from bktools.ledger.gates import EARLIER, FEW, LATEST, Gate, covered_by
@@ -81,7 +82,7 @@ from bktools.ledger.matching import DECIDABLE, Matching, matching_of, ranked_mat
 from bktools.ledger.net_views import View, on_lines, on_nets
 from bktools.ledger.study import Study
 from bktools.ledger.tax_rates import rates_of
-from bktools.ledger.telling import Telling, leave_by_account, leave_open
+from bktools.ledger.telling import Telling, leave_by_account, leave_open, likeliest
 from bktools.ledger.verdict import Habits, Reason, Status, Verdict
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, among
 
@@ -260,8 +261,6 @@ def _without_tax(
     """Return entries, ledger and matchings without tax, where that explains as many entries."""
     best, home = ranked[0], int(entries.is_home.sum())
     views: list[View | None] = []
-    if best.unit.name == "entry" and (equal := books.equal_lines).any():
-        views.append((entries, books.by_lines(equal)))
     if best.entries < home or best.unit.part == VOUCHER:
         views.append(on_nets(entries, books, ranked))
     if best.unit.is_sum or best.entries < KNOWN * home:
@@ -384,7 +383,7 @@ def _decide_others(study: Study, pieces: Sequence[Piece], share: float) -> None:
     foreign += [study.group(number, study.members(number)) for number in decided]
     case.free = FreePieces(pieces, (x for own in (*opened, *sums) for x in own.entries))
     for own in sums:  # no rate is estimated
-        leave_open(study, own, own.entries, Reason.OTHER_CURRENCY)
+        leave_open(study, own, _without_named(study, own), Reason.OTHER_CURRENCY)
     # Fewer entries than show a habit are told by the plainest one.
     if share < DECIDABLE and study.compared.sum() >= FEW:
         for own in opened:
@@ -399,7 +398,27 @@ def _decide_others(study: Study, pieces: Sequence[Piece], share: float) -> None:
 
 
 def _leave_unknown(study: Study, group: Group) -> None:
-    """Leave a group open where the ledger does not show how it books."""
+    """Leave a group open where the ledger does not show how it books: beside a sum that is near, if any."""
+    parts, part = study.matching.parts, int(study.matching.nearest[group.number])
+    if part >= 0:
+        booked = int(parts.total[part])
+        rows = study.books.rows_of_part(int(parts.v[part]), int(parts.account[part])).tolist()
+        others = likeliest(_without_named(study, group), booked - group.total)
+        leave_open(study, group, others, Reason.SEVERAL_STORIES, rows, booked)
+        return
     for x in group.entries:
         near = (p for p in study.case.free.of_gross.get(x.cents, ()) if -EARLIER <= p.day - x.day <= LATEST)
         leave_open(study, study.group(group.number, [x]), [x], Reason.STYLE_UNKNOWN, study.first_rows(near))
+
+
+def _without_named(study: Study, group: Group) -> list[Entry]:
+    """Leave the entries open that a posting names, each beside that posting; return the others of a group."""
+    case, others = study.case, []
+    for x in group.entries:
+        naming = [piece for piece in case.free.naming.get(x.e, ()) if case.is_near(group, piece, x)]
+        if naming:
+            single = study.group(group.number, [x])
+            leave_open(study, single, [x], Reason.MAY_BE_IN, study.first_rows(naming))
+        else:
+            others.append(x)
+    return others

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bktools.ledger.annotated_postings import AnnotatedPostings
+from bktools.ledger.annotated_postings import OFTEN, AnnotatedPostings
 from bktools.ledger.booking_units import VOUCHER
-from bktools.ledger.contra_accounts import OFTEN
 from bktools.ledger.gates import FEW, UNDER_A_WEEK, Gate
 from bktools.ledger.matching import EntryGroups, Matching, groups_of
 from bktools.ledger.tax_rates import MAJORITY, MOST_CELLS, RATES, Rates, most_met, net_of, solved

@@ -104,55 +104,62 @@ def _totals(judged: Judged) -> pd.DataFrame:
     The postings of an account and a month are those that the accounting system adds up. An entry stands in
     the month of its posting, or of its date where it has none.
     """
-    verdict, postings, entries = judged.verdict, judged.postings, judged.entries
+    postings, entries = judged.postings, judged.entries
     # Of postings that may hold an open entry, only those count whose sum is compared with its group's; and an
     # entry is in the month of that sum.
-    is_held, first = (
-        postings["is_looked_at"].to_numpy().copy(),
-        entries["posting"].fill_null(-1).to_numpy().copy(),
-    )
-    for group in verdict.open_groups:
+    is_held = postings["is_looked_at"].to_numpy().copy()
+    first = entries["posting"].fill_null(-1).to_numpy().copy()
+    for group in judged.verdict.open_groups:
         if group.booked is None:
             is_held[[*group.postings]] = False
         elif group.postings:
             first[[*group.entries]] = group.postings[0]
-    postings = postings.with_columns(
-        beside=pl.when(pl.Series(is_held)).then(pl.col("gross") - pl.col("cents")).otherwise(0),
-        cents=pl.when("is_home").then("cents").otherwise(0),
-        is_other=(pl.col("group") < 0) & ~pl.Series(is_held),
-    )
-    first_month = postings["month"].gather(pl.Series(first).replace(-1, None))
-    # What was moved from another account is on its own one since then.
-    of_group = postings.filter(pl.col("group") >= 0).group_by(OF_GROUP).agg(moved=pl.col("month").min())
+    is_matched, cents = pl.col("group") >= 0, pl.col("cents")
+    ledger = pl.when("is_home").then("cents").otherwise(0)
+    postings = postings.with_columns(ledger=ledger, is_held=pl.Series(is_held) | is_matched)
+    held = postings.filter(is_matched).group_by(OF_GROUP)
+    of_group = held.agg(moved=pl.min("month"), in_group=pl.sum("ledger"))
     entries = entries.with_columns(
+        first=postings["month"].gather(pl.Series(first).replace(-1, None)),
         is_compared=pl.col("status") != Status.NOT_COMPARABLE,
-        first=first_month.fill_null(entries.select(month_of("day")).to_series()),
-    ).join(of_group, on=OF_GROUP, how="left", maintain_order="left")
-    entries = entries.with_columns(month=pl.coalesce("moved", "first"))
-    ours = entries.group_by(BY, maintain_order=True).agg(
-        entries=pl.col("is_compared").sum(),
-        not_compared=(~pl.col("is_compared")).sum(),
-        exported=pl.col("cents").filter(pl.col("is_compared") & pl.col("is_home")).sum(),
-        is_shown=pl.col("is_shown").any(),
     )
-    theirs = postings.group_by(BY, maintain_order=True).agg(
-        postings=pl.len(),
-        ledger=pl.sum("cents"),
-        not_from_export=pl.col("cents").filter("is_other").sum(),
-        on_other_accounts=pl.col("beside").sum(),
-        is_compared=(~pl.col("is_other")).any(),
+    # What was moved from another account is on its own one since then.
+    entries = entries.join(of_group, on=OF_GROUP, how="left", nulls_equal=True, maintain_order="left")
+    entries = entries.with_columns(month=pl.coalesce("moved", "first", month_of("day")))
+    # What matched groups have on other accounts, and for other currencies.
+    groups = entries.filter(is_matched).group_by("group", *BY)
+    more = pl.first("in_group").fill_null(0) - cents.filter("is_home").sum()
+    is_home, is_other = pl.col("is_home").all(), ~pl.col("is_held")
+    parts = (
+        entries.select(
+            "account",
+            "month",
+            "is_shown",
+            entries="is_compared",
+            not_compared=~pl.col("is_compared"),
+            exported=pl.when(pl.col("is_compared") & pl.col("is_home")).then(cents),
+        ),
+        groups.agg(on_other_accounts=pl.when(is_home).then(-more), foreign=pl.when(~is_home).then(more)),
+        postings.select(
+            "account",
+            "month",
+            "is_held",
+            "ledger",
+            postings=pl.lit(1),
+            not_from_export=pl.when(is_other).then("ledger"),
+            on_other_accounts=pl.when(~is_other & ~is_matched).then(pl.col("gross") - cents),
+        ),
     )
-    both = ours.join(theirs, on=BY, how="full", nulls_equal=True, coalesce=True)
+    both = pl.concat(parts, how="diagonal_relaxed").drop("group")
+    both = both.group_by(BY).agg(pl.all().sum().cast(pl.Int64))
     # A second posting of an entry may be alone in its month; other accounts have none of the entries.
-    is_own = pl.col("is_compared") & pl.col("account").is_in(ours["account"].implode(), nulls_equal=True)
-    both = both.filter(pl.col("entries").is_not_null() | is_own).drop("is_compared")
-    both = both.join(_of_groups(entries, postings), on=BY, how="left", nulls_equal=True)
-    both = both.with_columns(pl.col(pl.Int64, pl.UInt32).fill_null(0).cast(pl.Int64))
-    both = both.with_columns(on_other_accounts=pl.col("on_other_accounts") + pl.col("tax"))
-    difference = pl.col("ledger") + pl.col("on_other_accounts") - pl.col("not_from_export")
-    both = both.with_columns(difference=difference - pl.col("exported") - pl.col("foreign"))
+    accounts = entries["account"].unique().implode()
+    is_own = (pl.col("is_held") > 0) & pl.col("account").is_in(accounts, nulls_equal=True)
+    both = both.filter((pl.col("entries") + pl.col("not_compared") > 0) | is_own)
     if judged.months is not None:
-        both = both.filter(judged.months | pl.col("is_shown"))
+        both = both.filter(judged.months | (pl.col("is_shown") > 0))
+    booked = pl.col("ledger") + pl.col("on_other_accounts") - pl.col("not_from_export")
+    both = both.with_columns(difference=booked - pl.col("exported") - pl.col("foreign"))
     both = both.sort("account", "month", nulls_last=False)
     names = _account_names(judged)
     table = {
@@ -164,20 +171,6 @@ def _totals(judged: Judged) -> pd.DataFrame:
         **{name: as_money(both[name], judged.inputs.scale) for name in (*SUMS, "difference")},
     }
     return to_pandas(pa.table(table))
-
-
-def _of_groups(entries: pl.DataFrame, postings: pl.DataFrame) -> pl.DataFrame:
-    """Return what matched groups have on other accounts, and for other currencies, by account and month."""
-    own = entries.filter(pl.col("group") >= 0)
-    ours = own.group_by("group", *BY).agg(
-        home=pl.col("cents").filter("is_home").sum(), is_home=pl.col("is_home").all()
-    )
-    theirs = postings.filter(pl.col("group") >= 0).group_by(OF_GROUP).agg(booked=pl.sum("cents"))
-    both = ours.join(theirs, on=OF_GROUP, how="left", nulls_equal=True)
-    left = pl.col("home") - pl.col("booked").fill_null(0)
-    return both.group_by(BY).agg(
-        tax=left.filter("is_home").sum(), foreign=(-left).filter(~pl.col("is_home")).sum()
-    )
 
 
 def _account_names(judged: Judged) -> dict[str, str]:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from bktools.ledger.candidates import Group, Piece, PieceId
 from bktools.ledger.case import may_hold
 from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import LATEST, UNDER_A_WEEK
-from bktools.ledger.solving import Search, components
-from bktools.ledger.stories import stories_of
+from bktools.ledger.gates import UNDER_A_WEEK
+from bktools.ledger.stories import Story, stories_of
 from bktools.ledger.study import SHOWN, Study
 from bktools.ledger.tax_rates import net_of
 from bktools.ledger.verdict import ARRIVED, OpenGroup, Reason, Status
+
+# Steps of the search; with more, the groups are open.
+MOST_STEPS = 40_960
+Solution = Mapping[int, Story]
 
 
 class Telling:
@@ -152,19 +156,12 @@ class Telling:
             for x in group.entries
         ):
             return 1 + (piece.is_kind or piece.is_move)
-        if not piece.is_kind or all(self._is_denied(group, piece) for group in groups):
+        own = [group for group in groups if abs(piece.gross) in group.amounts]
+        if not piece.is_kind or (
+            not own and all(self.case.denies(one.entries, piece.text) for one in groups)
+        ):
             return 0
-        if any(self._can_only_be_of(group, piece) for group in groups):
-            return 2
-        return int(any(self._is_beside(group, piece) for group in groups))
-
-    def _is_denied(self, group: Group, piece: Piece) -> bool:
-        return self.case.denies(group.entries, piece.text) and abs(piece.gross) not in group.amounts
-
-    def _is_beside(self, group: Group, piece: Piece) -> bool:
-        """Whether a piece is in a group's gate, on its other side, or later of its amount."""
-        is_later = piece.gross in group.amounts and group.start <= piece.day <= group.due + LATEST
-        return is_later or piece.gross * group.total <= 0 or self.case.is_on_time(group, piece)
+        return 1 + any(self._can_only_be_of(group, piece) for group in groups)
 
     def _can_only_be_of(self, group: Group, piece: Piece) -> bool:
         """Whether a piece has a receipt's amount, or its opposite, on its accounts, and is not denied."""
@@ -185,6 +182,98 @@ class Telling:
         else:
             is_own = case.carried is not None or all(self.study.is_single(x) for x in group.entries)
         return is_own and group.accounts <= piece.nets.keys()
+
+
+@dataclass
+class Search:
+    """The solutions with the fewest mistakes: a story for each group, each piece used once.
+
+    Attributes
+    ----------
+    solutions : list of mapping
+        By group, its story.
+    is_complete : bool
+        Whether all were tried.
+    """
+
+    groups: Sequence[Group]
+    stories: Mapping[int, Sequence[Story]]
+    # What it costs to leave a piece unexplained.
+    prices: Mapping[PieceId, int]
+    solutions: list[Solution] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._order = sorted(self.groups, key=lambda group: len(self.stories[group.number]))
+        self._fewest = sum(self.prices.values()) + 3 * len(self.groups) + 1
+        self._steps = 0
+        self._step(0, frozenset(), 0, {})
+        self.is_complete = self._steps <= MOST_STEPS
+
+    def _step(self, place: int, used: frozenset[PieceId], mistakes: int, chosen: dict[int, Story]) -> None:
+        self._steps += 1
+        if mistakes > self._fewest or self._steps > MOST_STEPS:
+            return
+        if place == len(self._order):
+            self._keep(used, mistakes, chosen)
+            return
+        number = self._order[place].number
+        for story in self.stories[number]:
+            if not story.pieces & used:
+                self._step(
+                    place + 1, used | story.pieces, mistakes + story.mistakes, {**chosen, number: story}
+                )
+
+    def _keep(self, used: frozenset[PieceId], mistakes: int, chosen: dict[int, Story]) -> None:
+        """Keep a solution with as few mistakes as any."""
+        total = mistakes + sum(price for piece, price in self.prices.items() if piece not in used)
+        if total < self._fewest:
+            self._fewest = total
+            self.solutions.clear()
+        if total == self._fewest:
+            self.solutions.append(chosen)
+
+    def possible(self) -> dict[int, set[Status]]:
+        """Return the statuses of each entry in the solutions."""
+        possible: dict[int, set[Status]] = defaultdict(set)
+        for chosen in self.solutions:
+            for story in chosen.values():
+                for e, status in story.status.items():
+                    possible[e].add(status)
+        return possible
+
+    def used(self, number: int) -> list[PieceId]:
+        """Return the pieces that a group has in all solutions; else those that it has in any."""
+        some = [chosen[number].pieces for chosen in self.solutions]
+        return sorted(frozenset.intersection(*some) or frozenset().union(*some))
+
+    def always_used(self) -> frozenset[PieceId]:
+        """Return the pieces that are explained in all solutions."""
+        used = [
+            frozenset[PieceId]().union(*(one.pieces for one in chosen.values())) for chosen in self.solutions
+        ]
+        return frozenset.intersection(*used) if used else frozenset()
+
+
+def components(groups: Sequence[Group], holds: Mapping[int, Sequence[Piece]]) -> list[list[Group]]:
+    """Return the groups that one piece may belong to, together."""
+    parent = {group.number: group.number for group in groups}
+
+    def root(number: int) -> int:
+        while parent[number] != number:
+            parent[number] = number = parent[parent[number]]
+        return number
+
+    first: dict[PieceId, int] = {}
+    for group in groups:
+        for piece in holds[group.number]:
+            parent[root(group.number)] = root(first.setdefault(piece.id, group.number))
+    together = defaultdict(list)
+    for group in groups:
+        together[root(group.number)].append(group)
+    return [*together.values()]
+
+
+# ---- what stays open
 
 
 def leave_open(
@@ -226,11 +315,11 @@ def leave_by_account(study: Study) -> None:
     for x in study.of(sorted(e for e in reasons if reasons[e] is Reason.STYLE_UNKNOWN)):
         by_account[x.account].append(x)
     for own in by_account.values():
-        rows, numbers = study.free_rows(own), tuple(x.e for x in own)
-        exported, booked = sum(x.cents for x in own), study.sum(rows)
-        study.draft.open_groups.append(
-            OpenGroup(numbers, Reason.STYLE_UNKNOWN, exported, booked, tuple(rows))
-        )
+        rows, exported = study.free_rows(own), sum(x.cents for x in own)
+        booked = study.sum(rows)
+        numbers = tuple(x.e for x in likeliest(own, booked - exported))
+        group = OpenGroup(numbers, Reason.STYLE_UNKNOWN, exported, booked, tuple(rows))
+        study.draft.open_groups.append(group)
 
 
 def likeliest(opened: Sequence[Entry], off: int | None) -> list[Entry]:

@@ -10,7 +10,7 @@ from step_results import entries_of, finding, made, of_account, of_category, res
 
 import bktools
 from bktools.close.actions import CATEGORY, ENTRY, UNKNOWN, actions_of, totals_by_role
-from bktools.close.sentences import actions_table, detail_of, name_of, step_of
+from bktools.close.sentences import detail_of, name_of, step_of
 from bktools.findings.check import EMPLOYEE, ERP, PREPARER, SERVICE
 from bktools.frames.sums import Money
 from bktools.sandbox.faults import Fault
@@ -151,21 +151,6 @@ def test_the_account_list_is_imported_once():
     assert (action.code, action.severity, action.entries) == ("unknown_account", "error", 1)
     assert [name_of(ENGLISH, thing) for thing in action.things] == ["Travel", "0400"]
     assert action.command == "bktools accounts import FILE"
-
-
-def test_the_table_has_a_line_a_currency():
-    """Each currency has a line, because they are never added; an action without entries has one."""
-    entries = entries_of({}, {"currency": "CHF", "money": "2.00"})
-    findings = [finding("not_approved", number) for number in range(2)]
-    actions = made(entries, findings=findings, accounts=[of_category("category_without_account", "Fairs")])
-    rows = actions_table(ENGLISH, actions).to_pylist()
-    assert [(row["check"], row["currency"], row["entries"], row["amount"]) for row in rows] == [
-        ("not_approved", "EUR", 1, Decimal("1.00")),
-        ("not_approved", "CHF", 1, Decimal("2.00")),
-        ("no_account", None, 0, None),
-    ]
-    assert rows[0]["entry_ids"] == "entry 0 entry 1"
-    assert (rows[2]["category_id"], rows[2]["role"]) == ("id of Fairs", SERVICE)
 
 
 def test_an_account_that_was_refused_is_corrected_in_the_chart(sandbox, closed):

@@ -41,6 +41,9 @@ BROKEN = {
         "names in category_name: .Flüge. is the name of several",
     ),
     "rates that lack a currency": ({"rates": {"EUR": 1}}, "the rates have none for"),
+    "no month": ({"month": "10/2026"}, "month must be a month such as 2026-10"),
+    "no profile": ({"profile": "exel"}, "profile must be one of"),
+    "no company": ({"company": "ours"}, "company must be a UUID"),
     "batches of no entry": ({"max_entries": 0}, "max_entries must be"),
     "a wait of no time": ({"wait": -1}, "wait must be"),
     "a ledger without amounts": (
@@ -70,11 +73,10 @@ def test_nothing_is_written(
     with pytest.raises(BktoolsError, match=reason):
         bktools.close_month(
             bktools.read_chart_of_accounts(chart),
-            month="2026-10",
             apply=True,
             first_export=True,
             by="Ada",
-            **{"entries": bktools.read_entries(entries), "wait": 0, **options},
+            **{"month": "2026-10", "entries": bktools.read_entries(entries), "wait": 0, **options},
             service=service,
         )
     assert sandbox.server.accepted_entries() == {}

@@ -31,16 +31,6 @@ def test_text_and_bars_are_seen():
     assert to_hex(ax.figure.get_facecolor()).upper() == PAGE
 
 
-def test_a_part_has_its_colour_and_its_place_in_every_chart():
-    """Parts stand in the order of meanings, negative ones left of zero; a zero is not drawn."""
-    large, small = _draw(COUNTS, pd.DataFrame({"held back": [5, 0], "ready": [0, 2]}, index=["a", "b"]))
-    assert [(bar.get_x(), bar.get_width()) for bar in large.patches] == [(0, 60), (0, -30), (60, 40), (0, 1)]
-    drawn = [(to_hex(bar.get_facecolor()), bar.get_hatch() or "", bar.get_width()) for bar in small.patches]
-    assert drawn == [(PAGE.lower(), STRIPES, 2), (WAITING.lower(), "", 5)]
-    legend = [text.get_text() for text in large.figure.texts]
-    assert {"exported", "ready", "held back"} <= set(legend)
-
-
 def test_names_are_drawn_as_they_stand():
     """Dollar signs are no formulas, a newline is no line, control and direction marks are escapes."""
     names = ["$a$ and $b$", "two\nlines", "x" * 80, "\x1b[31mred\u202eevil", "<script>"]

@@ -37,28 +37,6 @@ def test_a_month_is_closed_once(october):
     assert f"written to {second.folder}" in repr(second)
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "said"),
-    [
-        ({"month": "10/2026"}, ArgumentError, "month must be a month such as 2026-10"),
-        ({"profile": "exel"}, ArgumentError, "profile must be one of"),
-        ({"company": "ours"}, ArgumentError, "company must be a UUID"),
-        ({"folder": "taken"}, InputError, "holds something else than a close"),
-    ],
-)
-def test_what_is_wrong_is_found_before_anything_is_sent(
-    sandbox, service, given, tmp_path, monkeypatch, options, error, said
-):
-    """Arguments and folders are checked first: the service is as it was."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "taken").mkdir()
-    (tmp_path / "taken" / "letter.txt").touch()
-    before = len(sandbox.server.accounts())
-    with pytest.raises(error, match=said):
-        bktools.close_month(*given, apply=True, service=service, **options)
-    assert (len(sandbox.server.accounts()), sandbox.server.export_jobs()) == (before, [])
-
-
 def month_from_now(months: int) -> str:
     """Return a month before or after the one of today."""
     today = dt.datetime.now().astimezone()

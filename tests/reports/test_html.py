@@ -261,17 +261,6 @@ def test_drilling_down_by_mouse_and_keyboard(opened: Callable[..., Any], report:
 
 
 @pytest.mark.long
-def test_hostile_names_run_nothing_in_a_browser(opened: Callable[..., Any], hostile: Path):
-    """No dialog, no violation, no request, nothing added; with the script used on every table."""
-    page = opened(hostile)
-    for button in page.locator("th button").all():
-        button.click()
-    page.locator("#categories-table tbody a").first.click()
-    assert page.evaluate("document.querySelectorAll('script').length") == 1
-    assert page.locator("img").evaluate_all("all => all.every(one => one.complete && one.naturalWidth > 0)")
-
-
-@pytest.mark.long
 def test_it_prints_on_few_pages(opened: Callable[..., Any], report: Path):
     """At most 8 pages of A4, each with month, company and state; 20 rows a table, the rest named."""
     page = opened(report)

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 import bktools
 from bktools.close.close import Close
 from bktools.errors import ArgumentError, InputError
-from bktools.reports.bars import DONE, STRIPES, WAITING
+from bktools.reports.bars import DONE
 
 
 @pytest.fixture
@@ -119,21 +119,6 @@ def test_money_of_a_plan_is_whole(close: Close):
     assert title == f"October 2026, company {close.company[:8]}: ready and held back"
     assert legend[:2] == ["ready", "held back"]
     assert not any("exported" in text for text in (title, *legend))
-
-
-def test_two_colours_have_a_meaning(close: Close):
-    """Blue is exported, orange is held back; stripes are what is not done yet, or not known."""
-    charts = bktools.plot_money(close.entries)
-    assert _written(charts["EUR"])[1:3] == ["exported", "held back"]
-    bars = [bar for ax in charts.values() for bar in ax.patches]
-    looks = {(to_hex(bar.get_facecolor()).upper(), bar.get_hatch()) for bar in bars}
-    assert looks == {(DONE, ""), (WAITING, "")}
-    fates = close.entries["fate"].replace({"exported": "in_doubt"})
-    axes = bktools.plot_money(close.entries.assign(fate=fates))["EUR"]
-    in_doubt = close.figures.by("fate")[0].amounts["EUR"]
-    assert _ends(axes)["in doubt"] == pytest.approx(float(in_doubt))
-    assert STRIPES in {bar.get_hatch() for bar in axes.patches}
-    assert f"{in_doubt:,.2f} in doubt" in " ".join(_written(axes))
 
 
 def test_money_that_arrived():

@@ -45,17 +45,6 @@ def test_what_is_expected(promise):
     ]
 
 
-def test_the_last_three_amounts_and_the_usual_day():
-    """An entry that has not come shows its last three amounts, newest first, and its usual day."""
-    rows = [
-        ("Strom", f"2026-{month:02}-28", amount) for month, amount in ((6, "300"), (7, "310"), (9, "290"))
-    ]
-    (row,) = expected_entries(_frame(rows), "2026-10", as_of=AFTER).to_dict("records")
-    assert (row["amount_1"], row["amount_2"], row["amount_3"]) == (290, 310, 300)
-    assert row["expected_on"] == pd.Timestamp("2026-10-28")
-    assert pd.isna(row["came_on"])
-
-
 @pytest.mark.parametrize("kind", [str, dt.date.fromisoformat, dt.datetime.fromisoformat, pd.Timestamp])
 @pytest.mark.parametrize(
     ("as_of", "last_day", "state"),
