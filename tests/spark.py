@@ -5,7 +5,7 @@ version:
 
     python -m venv spark && spark/bin/pip install uv && spark/bin/uv pip install --python spark/bin/python -e
     . --group lowest 'pyspark[connect]==4.0.1' BKTOOLS_TEST_SPARK_ROWS=100000 spark/bin/python -m pytest -n 0
-    -k spark tests/test_frames_of_spark.py tests/frames
+    tests/test_frames_of_spark.py
 """
 
 from __future__ import annotations

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import importlib.util
+import subprocess
+import sys
 import uuid
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,7 +16,7 @@ import pyarrow as pa
 import pytest
 import reconcile_world as world
 from hand_made import COMPANY, entries_of, entry_id
-from spark import NEEDS_SPARK, ROWS, lifted
+from spark import NEEDS_SPARK, ROWS, connect_port, lifted, session
 
 import bktools
 from bktools import compose_export_jobs
@@ -154,3 +158,16 @@ def test_a_chart_beside_frames_of_pandas():
     ):
         with pytest.raises(error, match=words):
             reconcile_accounts(**given | changed)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(
+    importlib.util.find_spec("grpc_status") is None, reason="Spark Connect comes with the extra spark"
+)
+def test_spark_connect():
+    """A process that is connected to a Spark server composes and reconciles, shows and hands over frames."""
+    session()
+    script = Path(__file__).with_name("spark_connect.py")
+    command = [sys.executable, script, f"sc://127.0.0.1:{connect_port()}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["compose", "reconcile", "collect"], done.stderr[-4000:]

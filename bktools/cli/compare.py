@@ -24,7 +24,7 @@ def compare(
 ) -> None:
     """Show what changed between two months.
 
-    Exported amounts, categories, accounts and employees are compared.
+    Exported amounts by category, account and employee, and the categories themselves, are compared.
 
     Example: bktools compare 2026-10 2026-11
     """

@@ -20,13 +20,12 @@ from bktools.errors import ArgumentError, SnapshotNotFoundError
 from bktools.export.checks import FATE_OF_REASON
 from bktools.frames.arrow import to_arrow
 from bktools.frames.incoming import described, in_memory, source_of
-from bktools.frames.names import with_names
 from bktools.frames.schema import DIGITS, Month, to_pandas
 from bktools.frames.sums import threshold_of, with_one_reason
 from bktools.journal.accounts import accounts_in
 from bktools.journal.writing import open_up_to_date
 from bktools.service import Service
-from bktools.snapshots.tables import load_categories, load_employees
+from bktools.snapshots.tables import load_categories
 from bktools.spending.differences import differences
 from bktools.spending.sums import grouped_by
 from bktools.wording import Sentence, Words
@@ -57,23 +56,8 @@ STILL_OPEN = "still_open"
 
 c = pl.col
 
-# The fields of a table that are compared, and the code of a change of each.
-CATEGORIES = {
-    "name": "renamed",
-    "archived": "archived",
-    "account_id": "mapped",
-    "tax_code_id": "tax_code",
-    "category_group_id": "regrouped",
-    "metadata": "metadata",
-}
-EMPLOYEES = {
-    "name": "renamed",
-    "email": "email",
-    "code": "code",
-    "job_title": "job_title",
-    "role": "role",
-    "phone": "phone",
-}
+# The fields of a category that are compared, and the code of a change of each.
+CATEGORIES = {"name": "renamed", "archived": "archived", "account_id": "mapped", "tax_code_id": "tax_code"}
 
 
 def compare(
@@ -91,7 +75,7 @@ def compare(
     ----------
     before, after : str, Period, date or datetime
         Two months such as "2026-10": the entries exported and held back in them, their amounts, and the
-        categories, accounts and employees as they were.
+        categories and accounts as they were.
     company : str, optional
         UUID or short name of the company; the configured one by default.
     threshold : str, float or Decimal, optional
@@ -119,7 +103,7 @@ def compare(
 
     Notes
     -----
-    Categories: interface, section 2.1; employees: section 2.6. Exported entries are those in the journal.
+    Categories: interface, section 2.1. Exported entries are those in the journal.
 
     Examples
     --------
@@ -150,7 +134,7 @@ def months_between(
     service: Service,
     words: Words,
 ) -> pa.Table:
-    """Return all that changed between two months: exported and held-back entries, categories and employees.
+    """Return all that changed between two months: exported and held-back entries, and categories.
 
     `source_of(changes)` has the headline, and what was not compared.
     """
@@ -202,7 +186,7 @@ def headline_of(changes: pl.DataFrame, before: str, words: Words) -> list[str]:
     ]
     entries = pl.max_horizontal("entries_before", "entries_after")
     size = pl.when(c.table == HELD_BACK).then(entries).otherwise(1).sum().alias("size")
-    for name in (HELD_BACK, "categories", "employees"):
+    for name in (HELD_BACK, "categories"):
         rows = changes.filter(c.table == name).group_by("change", maintain_order=True).agg(size)
         counts = rows.sort("size", descending=True, maintain_order=True).iter_rows()
         parts = [words("change.count", count=count, change=change) for change, count in counts]
@@ -264,58 +248,43 @@ def _table(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 
 def between_moments(
-    before: dt.datetime,
-    after: dt.datetime,
-    company: str,
-    accounts: pa.Table,
-    service: Service,
+    before: dt.datetime, after: dt.datetime, company: str, accounts: pa.Table, service: Service
 ) -> pl.DataFrame:
-    """Return changes of categories and employees between two moments; accounts have code and name."""
-    moments = (before, after)
-    categories = [load_categories(company, as_of=day, progress=False, service=service) for day in moments]
-    employees = [load_employees(company, as_of=day, progress=False, service=service) for day in moments]
+    """Return changes of categories between two moments; accounts have code and name."""
+    old, new = (
+        in_memory(load_categories(company, as_of=day, progress=False, service=service))
+        for day in (before, after)
+    )
     label = pl.concat_str(pl.coalesce("code", "external_id"), "name", separator=" ", ignore_nulls=True)
     known = pl.DataFrame(accounts).drop_nulls("id").unique("id", keep="last")
     named = known.select("id", label=label)
-    of_categories = field_changes(in_memory(categories[0]), in_memory(categories[1]), CATEGORIES)
     is_account = c.field == "account_id"
-    value = {side: c(side).replace(named["id"], named["label"]) for side in ("before", "after")}
-    of_categories = of_categories.with_columns(
-        *(pl.when(is_account).then(text).otherwise(side).alias(side) for side, text in value.items()),
+    return field_changes(old, new).with_columns(
+        *(
+            pl.when(is_account).then(c(side).replace(named["id"], named["label"])).otherwise(side).alias(side)
+            for side in ("before", "after")
+        ),
         table=pl.lit("categories"),
-        field=pl.when(is_account).then(pl.lit("account")).otherwise("field"),
+        field=c.field.replace("account_id", "account"),
     )
-    of_employees = field_changes(_people(employees[0]), _people(employees[1]), EMPLOYEES)
-    return pl.concat([of_categories, of_employees.with_columns(table=pl.lit("employees"))], how="diagonal")
 
 
-def field_changes(old: pa.Table, new: pa.Table, codes: Mapping[str, str]) -> pl.DataFrame:
-    """Return the changes between two tables as rows of a comparison, ordered by the rows' IDs, then field.
+def field_changes(old: pa.Table, new: pa.Table) -> pl.DataFrame:
+    """Return the changes between two tables of categories as rows of a comparison, by their IDs, then field.
 
-    The rows have an `id` that is there once. `codes` are the fields to compare, and the code for a change of
-    each; rows that came and went are "added" and "removed".
+    Those that came and went are "added" and "removed".
     """
-    columns = list(dict.fromkeys(("id", "company_id", "name", *codes)))
+    columns = ("id", "company_id", *CATEGORIES)
     was, now = (pl.DataFrame(table.select(columns)).cast(pl.String) for table in (old, new))
     before, after = (
-        rows.unpivot([*codes], index="id", variable_name="field", value_name=side)
+        rows.unpivot([*CATEGORIES], index="id", variable_name="field", value_name=side)
         for rows, side in ((was, "before"), (now, "after"))
     )
-    is_back = (c.field == "archived") & (c.after == "false")
-    code = pl.when(is_back).then(pl.lit("unarchived")).otherwise(c.field.replace_strict(dict(codes)))
     differing = before.join(after, on=["id", "field"]).filter(c.before.ne_missing(c.after))
     changes = (
-        differing.with_columns(change=code),
+        differing.with_columns(change=c.field.replace_strict(CATEGORIES)),
         was.join(now, on="id", how="anti").select("id", change=pl.lit("removed")),
         now.join(was, on="id", how="anti").select("id", change=pl.lit("added")),
     )
-    named = pl.concat([now, was]).unique("id", keep="first")
-    named = named.select("id", "company_id", about=pl.coalesce("name", "id"))
-    place = c.field.replace_strict([*codes], range(len(codes)), default=None)
-    return pl.concat(changes, how="diagonal").join(named, on="id").sort("id", place)
-
-
-def _people(frame: pd.DataFrame) -> pa.Table:
-    employees = in_memory(frame)
-    named = with_names(pa.table({"employee_id": employees["id"]}), employees=employees)
-    return employees.append_column("name", named["employee_name"])
+    named = pl.concat([now, was]).unique("id", keep="first").select("id", "company_id", about="name")
+    return pl.concat(changes, how="diagonal").join(named, on="id").sort("id", "field")

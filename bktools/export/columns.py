@@ -18,6 +18,7 @@ from bktools.export.keys import joined, lower
 from bktools.export.repeats import with_repeats, with_twins
 from bktools.export.sent_before import with_history, with_sent_twins
 from bktools.export.usual import with_usual
+from bktools.frames import schema
 from bktools.frames.names import import_of
 from bktools.ledger.holdings import Held
 
@@ -70,8 +71,7 @@ class Arguments:
     own_currency: str | None = None
 
 
-# A file's words for an export by hand in the service; "recorded" is a person's word in the journal.
-EXPORTED_ELSEWHERE = ("exported", "queued", "in_progress")
+# A person's word in the journal for an export by hand in the service, beside the words of a file.
 RECORDED = "recorded"
 
 
@@ -152,7 +152,7 @@ def _with_known(rows: pl.DataFrame, frames: Mapping[str, pl.DataFrame]) -> pl.Da
     """
     ids = {name: frames[name]["id"].implode() for name in ("elsewhere", "maybe_booked", "not_booked")}
     status = c.export_status if "export_status" in rows.columns else pl.lit(None, pl.String)
-    by_file = pl.when(status.is_in(EXPORTED_ELSEWHERE)).then(status)
+    by_file = pl.when(status.is_in(schema.EXPORTED_ELSEWHERE)).then(status)
     recorded = pl.when(c.id.is_in(ids["elsewhere"])).then(pl.lit(RECORDED))
     booked = pl.when(c.voucher.is_not_null()).then(pl.lit(Held.ALREADY_BOOKED.value))
     may_be = pl.when(c.id.is_in(ids["maybe_booked"])).then(pl.lit(Held.MAYBE_BOOKED.value))

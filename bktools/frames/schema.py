@@ -121,6 +121,7 @@ KNOWN_STATES = ("CREATED", "MATCHED", "EXISTS", "IMPORTED")
 # their place where its categories and employees are given. `split_line` is the number of a line of a split
 # entry, from 1, and `split_lines` how many lines the entry has; 0 for an entry of one line. `export_status`
 # is what the file says of exports that were made elsewhere: exported, queued, in_progress or not_exported.
+EXPORTED_ELSEWHERE = ("exported", "queued", "in_progress")
 ENTRIES = _schema(
     "id text, company_id text",
     "date date, amount money, currency text, category_id text, category_name text, employee_id text, "

@@ -61,33 +61,6 @@ BODIES = {
 }
 DONE = {SEARCH: 200, ACCOUNTS: 201, JOBS: 201}
 
-ORDERS = ["ASC", "ASC_NULLS_FIRST", "ASC_NULLS_LAST", "DESC", "DESC_NULLS_FIRST", "DESC_NULLS_LAST"]
-# Sections 4.1, 4.4 and 8: queries that are taken, and ones that are refused.
-TAKEN = [
-    *("", "limit=0", "limit=2147483647", "offset=0", "offset=9223372036854775807", "offset=3&limit=2"),
-    *("after=$cursor&limit=2", "before=$cursor"),
-    *(f"sorting_keys=id&sorting_order={order}" for order in ORDERS),
-    "sorting_keys=id&sorting_keys=companyId&sorting_order=ASC&sorting_order=DESC",
-    "sorting_order=DESC&sorting_keys=id",
-]
-REFUSED = [
-    *(f"limit={wrong}" for wrong in ("", "-1", "2147483648", "1.0", "1e3", "ten", "0x1", "%201", "null")),
-    *(f"offset={wrong}" for wrong in ("", "-1", "9223372036854775808", "1.0", "1e3", "ten", "null")),
-    *(
-        f"{name}={wrong}"
-        for name in ("before", "after")
-        for wrong in ("", "abc", "A1", "A0", "A8", "A-", "A_", "A%20", "%20A", "A%0A", "null", "A%2B")
-    ),
-    *("before=$cursor&after=$cursor", "before=$cursor&offset=0", "after=$cursor&offset=0"),
-    *("before=$cursor&after=$cursor&offset=0", "sorting_keys=id", "sorting_order=ASC"),
-    "sorting_keys=id&sorting_order=ASC&sorting_order=ASC",
-    "sorting_keys=id&sorting_keys=companyId&sorting_order=ASC",
-    *(
-        f"sorting_keys=id&sorting_order={wrong}"
-        for wrong in ("", "asc", "ASCENDING", "NULLS_FIRST", "ASC%20")
-    ),
-]
-
 # The fields of each answer, in the words of section 2.
 FIELDS = {
     "category": "id companyId categoryGroupId name archived accountId taxCodeId metadata",
@@ -157,34 +130,6 @@ def test_fields_of_bodies(path, field, server, client):
         if answer.status_code != status:
             wrong.append((given, status, answer.status_code, answer.text))
     assert wrong == []
-
-
-@pytest.mark.parametrize("path", [SEARCH, "/v2/employees"])
-def test_paging_parameters(path, server, client):
-    """Paging is taken and refused as the rules say, the same by both searches."""
-
-    def ask(query):
-        body = good(SEARCH, server) if path == SEARCH else None
-        return client.request("POST" if body else "GET", f"{path}?{query}", json=body)
-
-    cursor = ask("limit=1").json()["pagination"]["endCursor"]
-    expected = [*((query, 200) for query in TAKEN), *((query, 400) for query in REFUSED)]
-    wrong = [
-        (query, status, answer.status_code)
-        for query, status in expected
-        if (answer := ask(query.replace("$cursor", cursor))).status_code != status
-    ]
-    assert wrong == []
-
-
-@pytest.mark.parametrize(
-    ("sent", "status"),
-    [({}, 200), ({"companyId": "$company"}, 200), ({"companyId": "x"}, 400), ({"companyId": ""}, 400)],
-)
-def test_company_of_the_employee_search(sent, status, server, client):
-    """The company of the employee search is optional, and a UUID."""
-    params = {name: named(value, server) for name, value in sent.items()}
-    assert client.get("/v2/employees", params=params).status_code == status
 
 
 def test_answers_have_every_field_and_no_other(server, client):

@@ -24,7 +24,7 @@ from bktools.inputs.formats.delimited_text import (
     required,
     table_of,
 )
-from bktools.inputs.formats.format import Books, Format, company_in_file, day_of
+from bktools.inputs.formats.format import Books, company_in_file, day_of
 from bktools.inputs.grids.encoding import is_utf8
 from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import Note
@@ -175,6 +175,3 @@ def _doubts(table: Table, header: list[str], days: pa.ChunkedArray) -> list[Note
         *cells.noted(table, "datev_outside", outside, first=str(first), last=str(last)),
         *cells.noted(table, "datev_reversals", is_reversal),
     ]
-
-
-FORMAT = Format("DATEV", recognises, read)

@@ -15,7 +15,7 @@ from bktools.inputs.formats.delimited_text import (
     place_of,
     table_of,
 )
-from bktools.inputs.formats.format import Books, Format
+from bktools.inputs.formats.format import Books
 from bktools.inputs.grids.encoding import is_utf8
 from bktools.inputs.grids.source import Source
 from bktools.inputs.terms import normal
@@ -75,6 +75,3 @@ def read(file: Source, encoding: str | None) -> Books:
         date_format="%d/%m/%Y",
         currency=_CURRENCY,
     )
-
-
-FORMAT = Format("FEC", recognises, read)

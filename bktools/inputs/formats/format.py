@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -72,14 +72,3 @@ def day_of(text: str) -> dt.date | None:
 def company_in_file(number: str, name: str) -> CompanyInFile | None:
     """Return the company that a file names, None where it names none."""
     return CompanyInFile(number.strip(), name.strip()) if number.strip() or name.strip() else None
-
-
-class Format(NamedTuple):
-    """A format: its name, how its first bytes look, and what reads the file, with the caller's encoding.
-
-    `registry.py` lists them.
-    """
-
-    name: str
-    recognises: Callable[[Source], bool]
-    read: Callable[[Source, str | None], Books]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from bktools.inputs.formats.format import POSTING, Books, Format, Total, made_table
+from bktools.inputs.formats.format import POSTING, Books, Total, made_table
 from bktools.inputs.formats.xml_records import Record, records
 from bktools.inputs.grids.source import Source
 from bktools.inputs.table import Rows
@@ -67,6 +67,3 @@ def _add(rows: Rows, record: Record, vouchers: dict[str, dict[str, str]], names:
             own = {"account_code": account, "account_name": names.get(account, ""), "voucher_id": number}
             own |= {"text": record.text(f"OpisZapisu{side}") or voucher["text"], column: amount}
             rows.add_fields(record.line, **voucher | own)
-
-
-FORMAT = Format("JPK_KR", recognises, read)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from bktools.inputs import cells
-from bktools.inputs.formats.format import POSTING, Books, Format, Total, company_in_file, day_of, made_table
+from bktools.inputs.formats.format import POSTING, Books, Total, company_in_file, day_of, made_table
 from bktools.inputs.formats.xml_records import Record, records
 from bktools.inputs.grids.source import Source
 from bktools.inputs.table import Rows
@@ -120,6 +120,3 @@ def _add(rows: Rows, line: Record, names: dict[str, str]) -> None:
         debit=debit,
         credit=credit,
     )
-
-
-FORMAT = Format("SAF-T", recognises, read)

@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from bktools.caller import setting
-from bktools.inputs.formats.format import NUMBER, Books, Format, company_in_file, day_of, made_table
+from bktools.inputs.formats.format import NUMBER, Books, company_in_file, day_of, made_table
 from bktools.inputs.grids.encoding import encoding_named, is_utf8
 from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import note
@@ -238,6 +238,3 @@ def _encoding(file: Source, whole: bytes, lines: Sequence[int]) -> str:
         first, second = (setting("encoding", name) for name in _LETTERS)
         raise file.error("sie_encodings", line, first=first, second=second)
     return "cp437" if first_of["cp1252"] < 0 else "cp1252"
-
-
-FORMAT = Format("SIE", recognises, read)

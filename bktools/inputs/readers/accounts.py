@@ -328,24 +328,20 @@ def _are_uuids(column: pa.ChunkedArray) -> bool:
 
 def _company_ids(reading: Reading, company: str | None) -> pa.ChunkedArray:
     """Return each row's company: the one asked for, the file's, or null; any other one is a problem."""
-    column = reading.or_null("company_id")
-    kinds, heading = cells.unique(column.drop_null()), ""
-    if reading.has("company_id"):
-        heading = reading.heading("company_id")
-    is_of_another = len(kinds) == 1 and not column.null_count and not _are_uuids(column)
-    if is_of_another and not reading.is_asked("company_id"):
-        # One ID of another system, such as DATEV's client.
-        reading.note("company_of_another_system", heading=heading, value=kinds[0])
+    if reading.has("company_id") and not _are_uuids(reading.column("company_id")):
+        # An ID of another system, such as DATEV's client.
+        reading.note("company_of_another_system", heading=reading.heading("company_id"))
         reading.leave("company_id")
     if not reading.has("company_id"):
         return reading.constant(company, schema.TEXT)
-    ids = pc.ascii_lower(column)
-    is_other = ~cells.matches(column, rules.UUID_REGEX)
+    ids = pc.ascii_lower(reading.or_null("company_id"))
+    is_other = ~cells.matches(ids, rules.UUID_REGEX)
     if company is not None:
         is_other |= cells.mask(pc.not_equal(ids, company))
     # One other company is the one asked for, or unknown; several are not.
-    choices = [{"columns": {"company_id": ""}}] if len(kinds) == 1 else []
-    reading.ask_of_rows("other_company", is_other, choices, heading=heading, company=company)
+    choices = [{"columns": {"company_id": ""}}] if len(cells.unique(ids.drop_null())) == 1 else []
+    facts = {"heading": reading.heading("company_id"), "company": company}
+    reading.ask_of_rows("other_company", is_other, choices, **facts)
     return ids
 
 

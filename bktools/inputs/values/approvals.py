@@ -14,12 +14,7 @@ from bktools.wording import words
 
 _SHOWN_WORDS = 8
 # Codes of `export_status`, which are the tables of their words, too.
-EXPORTED, QUEUED, IN_PROGRESS, NOT_EXPORTED = EXPORT_STATUS = (
-    "exported",
-    "queued",
-    "in_progress",
-    "not_exported",
-)
+_EXPORT_STATUS = (*schema.EXPORTED_ELSEWHERE, "not_exported")
 
 
 def read_approvals(reading: Reading) -> None:
@@ -78,13 +73,11 @@ def _ask_unknown(reading: Reading, saying: str, approving: set[str]) -> None:
 
 def _read_export_status(reading: Reading) -> None:
     """Read which entries were exported elsewhere, by a status or a time of export, or the entry's status."""
-    meanings = {word: code for code in EXPORT_STATUS for word in terms.values(code)}
+    meanings = {word: code for code in _EXPORT_STATUS for word in terms.values(code)}
     codes = reading.constant(None, schema.TEXT)
     if reading.has("export_status"):
-        of_flags = {
-            **dict.fromkeys(terms.values("yes"), EXPORTED),
-            **dict.fromkeys(terms.values("no"), NOT_EXPORTED),
-        }
+        of_flags = dict.fromkeys(terms.values("yes"), "exported")
+        of_flags |= dict.fromkeys(terms.values("no"), "not_exported")
         column = reading.column("export_status")
         codes = _codes(column, meanings | of_flags)
         unknown = _counts(column.filter(pc.and_(pc.is_null(codes), pa.array(~cells.blank(column)))))
@@ -95,7 +88,7 @@ def _read_export_status(reading: Reading) -> None:
             )
     if reading.has("exported_at"):
         has_time = pa.array(~cells.blank(reading.column("exported_at")))
-        exported = pc.if_else(has_time, EXPORTED, pa.scalar(None, schema.TEXT)).cast(schema.TEXT)
+        exported = pc.if_else(has_time, "exported", pa.scalar(None, schema.TEXT)).cast(schema.TEXT)
         codes = pc.coalesce(codes, exported)
     if reading.has("status"):
         codes = pc.coalesce(codes, _codes(reading.column("status"), meanings))

@@ -9,6 +9,7 @@ import zipfile
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 import warm
@@ -16,8 +17,7 @@ import warm
 import bktools
 from bktools.caller import command
 from bktools.errors import ArgumentError, InputError, QuestionError
-from bktools.inputs.formats import registry
-from bktools.inputs.formats.format import Books, Format, made_table
+from bktools.inputs.formats.format import Books, made_table
 from bktools.inputs.formats.registry import FORMATS, recognised
 from bktools.inputs.grids.source import Source
 from bktools.inputs.table import Rows
@@ -49,8 +49,8 @@ def test_ledgers_of_files_as_people_have_them(name):
 
 def test_every_format_is_met():
     """Each of the files above is of another line of the table, and a plain table is of none."""
-    found = {recognised(Source(FILES / name, "ledger")).name for name in EXPECTED}
-    assert found == {"SIE", "FEC", "DATEV", "SAF-T"} <= {one.name for one in FORMATS}
+    found = {recognised(Source(FILES / name, "ledger")) for name in EXPECTED}
+    assert found == {"SIE", "FEC", "DATEV", "SAF-T"} <= {*FORMATS}
     assert recognised(Source(FILES / "expected.json", "ledger")) is None
 
 
@@ -74,8 +74,8 @@ def read_invented(file, encoding):
 
 def test_a_format_is_a_name_and_two_functions(write, monkeypatch):
     """A line of the table is all that a new format needs, and its columns are those that it says."""
-    invented = Format("Invented", lambda file: file.head.startswith(b"INVENTED"), read_invented)
-    monkeypatch.setattr(registry, "FORMATS", (*FORMATS, invented))
+    invented = SimpleNamespace(recognises=lambda file: file.head.startswith(b"INVENTED"), read=read_invented)
+    monkeypatch.setitem(FORMATS, "Invented", invented)
     chart = bktools.read_chart_of_accounts(write("INVENTED\nCash~Kasse 1\nBank~Giro 2\n"))
     assert chart[["code", "name"]].values.tolist() == [["Kasse 1", "Cash"], ["Giro 2", "Bank"]]
     path = write("INVENTED\n1000~2026-10-03~5.00\n2000~2026-10-03~-5.00\n")
