@@ -346,8 +346,8 @@ def _decide_proven(study: Study) -> None:
     pair = np.full(len(groups.size), -1)
     pair[matching.group] = np.arange(len(matching.group))
     pair = pair[groups.of_entry]
-    late = matching.parts.day[matching.part][pair] - study.entries.day
-    e, late, pair = study.entries.e[pair >= 0], late[pair >= 0], pair[pair >= 0]
+    own, pair = study.entries.take(pair >= 0), pair[pair >= 0]
+    e, late = own.e, matching.parts.day[matching.part][pair] - own.day
     is_own = (groups.size[matching.group][pair] == 1) | (not matching.unit.is_sum)
     draft.decide(e, np.where(is_own, Status.BOOKED, Status.IN_A_SUM))
     draft.days_late[e] = np.where(is_own, late, 0)
