@@ -58,9 +58,9 @@ def compose(
     """
     from bktools.export.plan_file import write_plan
     from bktools.journal.export_jobs import earlier_exports
-    from bktools.journal.journal import Journal
     from bktools.journal.records import this_process
     from bktools.journal.right_journal import first_export_question
+    from bktools.journal.writing import open_up_to_date
 
     with books.connected() as service:
         settings = service.settings
@@ -70,7 +70,7 @@ def compose(
         rows = reading.read_entries(files, mapping, settings.company, tables, required=("category_id",))
         text.say(reading.recognised(rows.attrs["bktools"]))
         companies = rows["company_id"].dropna().unique().tolist()
-        with Journal(settings) as journal:
+        with open_up_to_date(settings) as journal:
             before = earlier_exports(journal, settings.company)
             asked = [first_export_question(journal, company) for company in companies]
         questions = [str(question) for question in asked if question]

@@ -11,6 +11,7 @@ import typer
 
 from bktools.progress import note
 from bktools.wording import LANGUAGES, Words, words
+from bktools.wording.numbers import number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 def counts(values: Iterable[str]) -> str:
     """Return the count of each value, the most frequent first; empty without values."""
-    return ", ".join(f"{count:,} {value}" for value, count in Counter(values).most_common())
+    language = words().language
+    return ", ".join(f"{number(count, language)} {value}" for value, count in Counter(values).most_common())
 
 
 def in_order(frame: pd.DataFrame, column: str, values: Iterable[str]) -> pd.DataFrame:

@@ -41,6 +41,9 @@ def versus(
 
     Example: bktools versus november.csv october.csv --by supplier --threshold 5%
     """
+    from bktools.frames.incoming import in_memory
+    from bktools.spending.budgets import keys_of_budget
+
     keys = by or ["category"]
     if months := sorted({file.name for file in entries if rules.MONTH_PATTERN.match(file.name)}):
         raise ArgumentError("FILE", Sentence("rule.months_of_journal", months=" ".join(months)))
@@ -49,6 +52,9 @@ def versus(
         raise ArgumentError("FILE", Sentence("rule.other_side"))
     frames, names = read_sides(sides, mapping, keys, books)
     this, that = frames[0], frames[-1]
+    if by is None and "date" not in that.columns:
+        # A budget is compared by the keys that it has; all of it is of one company.
+        keys = [key for key in keys_of_budget(in_memory(that)) if key != "company"]
     changes = bktools.versus(
         this,
         that,

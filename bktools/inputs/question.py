@@ -242,7 +242,7 @@ def _ways(
 
 def wrong_cells(error: InputError) -> Problem:
     """Return an error as a problem: its cells are to be corrected."""
-    place = f"line {error.line}: " if error.line else ""
+    place = f"{words()('thing.line', line=error.line)}: " if error.line else ""
     return Problem("wrong_cells", {"text": f"{place}{error.why}"})
 
 

@@ -105,8 +105,12 @@ class Telling:
         is_single = self.study.is_single(x)
 
         def place(piece: Piece) -> tuple[bool, bool, int]:
-            is_cancelled = any(one.takes_back(piece) or piece.takes_back(one) for one in shown)
-            return is_cancelled, not is_single or piece.gross != x.cents, -abs(piece.gross)
+            is_back = any(one.takes_back(piece) and one.id > piece.id for one in shown)
+            return (
+                is_back or piece.gross * x.cents < 0,
+                not is_single or piece.gross != x.cents,
+                -abs(piece.gross),
+            )
 
         return sorted(shown, key=place)
 

@@ -250,6 +250,11 @@ def test_a_column_of_category_names_is_named_by_its_option(run):
     Path("budget.csv").write_text("category_name,amount\nTravel,10.00\n")
     done = run("versus e.csv budget.csv --by category_name --mapping house --format json")
     assert [row["difference"] for row in json.loads(done.stdout)] == ["2.50", "12.50"], done.stderr
+    # A budget is compared by its own keys.
+    Path("budget.csv").write_text("cost_centre,amount\n100,10.00\n")
+    Path("own.csv").write_text("date,amount,currency,cost_centre\n2026-10-03,12.50,EUR,100\n")
+    done = run("versus own.csv budget.csv --sandbox --format json")
+    assert [row["cost_centre"] for row in json.loads(done.stdout)] == ["100"], done.stderr
 
 
 @pytest.mark.parametrize(("options", "currency"), [("", "EUR"), ("-e us", "USD")])
