@@ -149,8 +149,8 @@ class Tables:
     def coverage(self) -> pl.DataFrame:
         """One row per category, with its account and its state."""
         named_ids = self.frames.categories["account_id"].unique().implode()
-        accounts = self.frames.known.filter(c.id.is_in(named_ids)).group_by("company_id", account_id=c.id)
-        accounts = accounts.agg(
+        by_id = self.frames.known.filter(c.id.is_in(named_ids)).group_by("company_id", account_id=c.id)
+        accounts = by_id.agg(
             pl.col("external_id", "code").min(), account_name=c.name.min(), is_archived=c.archived.any()
         )
         # Of a repeated external ID, no tax code is known.
