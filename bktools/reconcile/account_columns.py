@@ -65,7 +65,7 @@ FLAGS: Mapping[str, pl.Expr] = {
     "is_long_id": is_long(c.external_id) & c.in_chart,
     "is_long_name": is_long(c.erp_name),
     "is_long_code": is_long(c.erp_code),
-    "is_total": _IS_NEW & is_total(c.erp_name, c.erp_code),
+    "is_total": is_total(*(pl.when(_IS_NEW).then(text) for text in (c.erp_name, c.erp_code))),
 }
 
 # The number of the rule that decides the action.

@@ -148,7 +148,9 @@ class Tables:
     @cached_property
     def coverage(self) -> pl.DataFrame:
         """One row per category, with its account and its state."""
-        accounts = self.frames.known.group_by("company_id", account_id=c.id).agg(
+        named_ids = self.frames.categories["account_id"].unique().implode()
+        by_id = self.frames.known.filter(c.id.is_in(named_ids)).group_by("company_id", account_id=c.id)
+        accounts = by_id.agg(
             pl.col("external_id", "code").min(), account_name=c.name.min(), is_archived=c.archived.any()
         )
         # Of a repeated external ID, no tax code is known.
