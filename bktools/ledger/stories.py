@@ -59,7 +59,7 @@ def stories_of(case: Case, group: Group, pieces: Sequence[Piece]) -> list[Story]
     left_out = int(any(x.sent for x in group.entries))
     stories = [Story(frozenset(), left_out, {x.e: case.without_voucher(group) for x in group.entries})]
     for some in _combined(case, pieces):
-        stories += _Telling(case, group, some).stories()
+        stories += _PieceStories(case, group, some).stories()
     return stories
 
 
@@ -80,7 +80,7 @@ def _combined(case: Case, pieces: Sequence[Piece]) -> Iterator[Sequence[Piece]]:
                 yield [by_id[number] for number in ids]
 
 
-class _Telling:
+class _PieceStories:
     """The stories in which some pieces, and no others, are a group's own."""
 
     def __init__(self, case: Case, group: Group, pieces: Sequence[Piece]) -> None:
@@ -146,7 +146,7 @@ class _Telling:
         """Yield the stories without a piece that takes back an entry, with the entry reversed."""
         for part, piece in self._reversals():
             others = [other for other in self.pieces if other is not piece]
-            for story in _Telling(self.case, self.group, others).stories():
+            for story in _PieceStories(self.case, self.group, others).stories():
                 states = {story.status[x.e] for x in part}
                 if states in ({self.there}, {Status.OPEN}):
                     own = Status.REVERSED if states == {self.there} else Status.OPEN
