@@ -201,12 +201,13 @@ def _with_its_currency(reading: Reading, place: int, beside: Sequence[int]) -> C
 
 
 def _twins(reading: Reading, place: int, beside: Sequence[int]) -> list[int]:
-    """Return the columns of currencies whose headings go with an amount's, as in Fee amount, Fee currency."""
+    """Return the columns of currencies that go with an amount's: Fee amount, Fee currency, or behind it."""
     wanted, *others = (
         terms.without(reading.table.headings[own], "amount", "currency") for own in (place, *beside)
     )
     is_named = (wanted or len(beside) > 1) and reading.table.heading_line > 0
-    return [own for own, other in zip(beside, others, strict=True) if is_named and other == wanted]
+    named = [own for own, other in zip(beside, others, strict=True) if is_named and other == wanted]
+    return named or [own for own in beside if own == place + 1]
 
 
 def _pairs(reading: Reading) -> list[tuple[int, int]]:
