@@ -125,7 +125,7 @@ class _Evidence:
         postings, is_decided = sorted(proof.postings), proof.outcome is not None
         places = places_of(self._inputs.ledger, postings, self._words, most=SHOWN, names=1)
         facts = {
-            "count": int((self._entries["batch"] == batch).sum()),
+            "count": self._entries.filter(pl.col("batch") == batch)["id"].n_unique(),
             **proof.facts,
             "first": None if self._first is None else str(day_of(self._first)),
             "last": None if self._last is None else str(day_of(self._last)),
