@@ -346,10 +346,11 @@ def _decide_proven(study: Study) -> None:
     pair = np.full(len(groups.size), -1)
     pair[matching.group] = np.arange(len(matching.group))
     pair = pair[groups.of_entry]
-    e, pair = study.entries.e[pair >= 0], pair[pair >= 0]
+    own, pair = study.entries.take(pair >= 0), pair[pair >= 0]
+    e, late = own.e, matching.parts.day[matching.part][pair] - own.day
     is_own = (groups.size[matching.group][pair] == 1) | (not matching.unit.is_sum)
     draft.decide(e, np.where(is_own, Status.BOOKED, Status.IN_A_SUM))
-    draft.days_late[e] = np.where(is_own, late[pair], 0)
+    draft.days_late[e] = np.where(is_own, late, 0)
     draft.match(e, pair, *study.books.rows_of(matching.vouchers, matching.parts.account[matching.part]))
 
 
