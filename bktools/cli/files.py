@@ -17,7 +17,7 @@ from typer import Argument
 
 import bktools
 from bktools.caller import in_shell
-from bktools.cli import reading, results
+from bktools.cli import options, reading, results
 from bktools.cli.options import Profile, keyword, option, shared, with_shared_options
 from bktools.cli.output import tell
 from bktools.cli.tables import show
@@ -105,6 +105,7 @@ def _option(name: str, declared: Declared) -> inspect.Parameter:
 @_reads("chart")
 def chart(
     file: File,
+    books: options.Environment,  # noqa: ARG001 - it selects the company's currency
     account_list: bool = option(
         "--account-list", "The file is the account export of your spend tool.", False
     ),
@@ -125,7 +126,11 @@ def chart(
 
 
 @_reads("entries")
-def entries(file: File, **given: Any) -> None:
+def entries(
+    file: File,
+    books: options.Environment,  # noqa: ARG001 - it selects the company's currency
+    **given: Any,
+) -> None:
     """Show how a file of entries is read.
 
     --save-mapping keeps the options: other commands find them by the file's headings.
@@ -136,7 +141,11 @@ def entries(file: File, **given: Any) -> None:
 
 
 @_reads("ledger")
-def ledger(file: File, **given: Any) -> None:
+def ledger(
+    file: File,
+    books: options.Environment,  # noqa: ARG001 - it selects the company's currency
+    **given: Any,
+) -> None:
     """Show how a general ledger is read.
 
     --save-mapping keeps the options: other commands find them by the file's headings.

@@ -208,16 +208,15 @@ class Checked:
 def _lacking(books: Holdings, entries: pa.Table, exported_at: str | None) -> list[str]:
     """Return the entries that a ledger shows not to be booked, whoever may have sent them.
 
-    It shows that of entries dated in its days, until its last day or that of its export, if it holds a whole
-    batch that was accepted: then it is known where this company's accounting system books.
+    It shows that of entries dated in its days, which end with its export, if it holds a whole batch that was
+    accepted: then it is known where this company's accounting system books.
     """
     if not (books.batches and books.days and exported_at):
         return []
     first, last = books.days
-    until = min(last, dt.date.fromisoformat(exported_at))
     days = zip(entries["id"].to_pylist(), days_of(entries).to_pylist(), strict=True)
     outside = {entry for entry, day in days if day is None or not first <= day <= last}
-    return [entry for entry, due in books.missing.items() if due <= until and entry not in outside]
+    return [entry for entry, due in books.missing.items() if due <= last and entry not in outside]
 
 
 def in_order_of_sending(rows: pl.DataFrame) -> pl.DataFrame:

@@ -59,7 +59,8 @@ class AnnotatedPostings:
     amounts : array
         The amounts of the entries.
     rates : tuple of int
-        Where postings are without tax: the rates, in thousandths. The tax is not of the cost side then.
+        Where postings are without tax: the rates, in hundred-thousandths. The tax is not of the
+        cost side then.
     slack : int
         By how many cents the net of an entry may be off where a sum is rounded as a whole.
     sign : int
@@ -118,10 +119,15 @@ class AnnotatedPostings:
         """Return the ledger without the tax beside its costs."""
         return replace(self, is_cost=self.is_cost & ~is_tax, rates=tuple(sorted({*rates})))
 
-    def by_lines(self) -> AnnotatedPostings:
-        """Return the ledger with each line of a cost side as a voucher, where contra accounts balance it."""
-        v, row = self.lines.v, self.count + np.arange(len(self.lines))
-        own, first = number(np.where(self.is_cost & (self.kind[v] != 0), row, v))
+    def by_lines(self, *, with_tax: bool = False) -> AnnotatedPostings:
+        """Return the ledger with each line of a cost side as a voucher, where contra accounts balance it.
+
+        `with_tax`: a line on an entry's account has those that follow it on other accounts, such as its tax.
+        """
+        v, begins = self.lines.v, self.is_cost & (self.is_used | (not with_tax))
+        line = np.maximum.accumulate(np.where(begins, np.arange(len(v)), 0))
+        apart = self.is_cost & (self.kind[v] != 0) & (v[line] == v)
+        own, first = number(np.where(apart, self.count + line, v))
         lines = replace(self, lines=self.lines.also(v=own), is_cost=~self.is_contra)
         lines.kind, lines.centre = self.kind[v[first]], self.centre[v[first]]
         return lines

@@ -10,10 +10,8 @@ A piece is free if no proven pair has it, and not all cheapest stories use it. T
                  any day, or all words of one of its texts within weeks.
     second ones  An entry whose amount is its own is booked, but may be so twice, if a free piece on its
                  account has its amount and its name: not a month later, when it is the next charge.
-    sending      An entry that was not sent is held back if a free piece on its account has its amount from
-                 its day on, or one on any account a number of its own, or the sum of entries in a row with
-                 it. So it is by any posting on its account in a ledger of sums, and if its own amount there
-                 is not known.
+    sending      An entry that was not sent is held back by what speaks against missing, from its day on; in
+                 a ledger of sums, and if its own amount there is not known, by any posting on its account.
 """
 
 from __future__ import annotations

@@ -190,6 +190,13 @@ class Matching:
                 nearest[group] = np.flatnonzero(can_be)[off[can_be].argmin()]
         return nearest
 
+    @property
+    def explained_money(self) -> float:
+        """Which share of the groups' money their nearest parts have."""
+        size = np.abs(self.groups.total)
+        off = np.abs(np.append(self.parts.total, 0)[self.nearest] - self.groups.total)
+        return float(1 - np.minimum(off, size).sum() / max(1, size.sum()))
+
     def only(self, mask: Flags) -> Matching:
         """Keep some of the pairs."""
         return replace(self, group=self.group[mask], part=self.part[mask], is_singular=self.is_singular[mask])
@@ -309,7 +316,7 @@ def ranked_matchings(entries: Columns, books: AnnotatedPostings, style: str | No
     most = max((matching.entries for matching in matchings), default=0) - NEARLY * len(entries)
     if most <= 0:
         # Each sum may have an error: the unit is the one whose sums are near, by account if those are.
-        share = {one.unit: (one.nearest >= 0).mean() for one in matchings}
+        share = {one.unit: one.explained_money for one in matchings}
         near = [one for one in matchings if share[one.unit] >= DECIDABLE]
         return sorted(near, key=lambda one: (one.unit.part == VOUCHER, -share[one.unit])) or matchings
     return sorted(

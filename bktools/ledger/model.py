@@ -19,7 +19,7 @@ group's last day, the end of its week or month, or the day of sending: whichever
    nothing without a text.
 4. Tax: a voucher of one account is compared with its tax. For vouchers of several accounts, rates are solved
    from all of them together, and used only if they give the postings to the cent. Then each account of a
-   voucher, or each line, is a voucher of its own.
+   voucher, or each line, is a voucher of its own; or each line with the tax that follows it, without a rate.
 5. Foreign entries compare by original amounts, where the ledger keeps them: an account has such amounts as
    an account of its own. Their tax may have none, so that no amount of theirs is called wrong. Else an
    entry that is alone in its group is booked at what the one voucher shows that only it can have; in a
@@ -264,6 +264,7 @@ def _without_tax(
     if best.entries < home or best.unit.part == VOUCHER:
         views.append(on_nets(entries, books, ranked))
     if best.unit.is_sum or best.entries < KNOWN * home:
+        views.append((entries, books.by_lines(with_tax=True)))
         views.append(on_lines(entries, books, is_sum=best.unit.is_sum))
     for view in filter(None, views):
         own, ledger = view
@@ -345,10 +346,11 @@ def _decide_proven(study: Study) -> None:
     pair = np.full(len(groups.size), -1)
     pair[matching.group] = np.arange(len(matching.group))
     pair = pair[groups.of_entry]
-    e, pair = study.entries.e[pair >= 0], pair[pair >= 0]
+    own, pair = study.entries.take(pair >= 0), pair[pair >= 0]
+    e, late = own.e, matching.parts.day[matching.part][pair] - own.day
     is_own = (groups.size[matching.group][pair] == 1) | (not matching.unit.is_sum)
     draft.decide(e, np.where(is_own, Status.BOOKED, Status.IN_A_SUM))
-    draft.days_late[e] = np.where(is_own, late[pair], 0)
+    draft.days_late[e] = np.where(is_own, late, 0)
     draft.match(e, pair, *study.books.rows_of(matching.vouchers, matching.parts.account[matching.part]))
 
 

@@ -71,7 +71,7 @@ def _tax_beside(v: Numbers, cell: Numbers, given: Numbers, books: AnnotatedPosti
 def _without_tax(
     entries: Columns, books: AnnotatedPostings, groups: EntryGroups, rates: Rates, is_tax: Flags
 ) -> View:
-    rate = rates.by_entry(entries)
+    rate = _known_or_none(entries, rates.by_entry(entries))
     nets = np.where(entries.is_home, net_of(entries.cents, np.maximum(rate, 0)), entries.cents)
     is_home = entries.is_home & (rate >= 0)
     own = books.without_tax(is_tax, rates.of.values())
@@ -85,6 +85,11 @@ def _without_tax(
         nets[last] += np.where(is_home[last], off[of[last]], 0)
         own.slack = int(np.abs(off[is_home[first]]).max(initial=0))
     return entries.also(cents=nets, is_home=is_home), own
+
+
+def _known_or_none(entries: Columns, rate: Numbers) -> Numbers:
+    """Return the rates; an original amount of which none is known is compared as it is."""
+    return np.where(entries.is_original & (rate < 0), 0, rate)
 
 
 def on_lines(entries: Columns, books: AnnotatedPostings, *, is_sum: bool) -> View | None:
@@ -106,7 +111,7 @@ def on_lines(entries: Columns, books: AnnotatedPostings, *, is_sum: bool) -> Vie
     by_account = most_met(met, sums(home.account, accounts))
     if met.max(axis=0)[by_account >= 0].sum() < MAJORITY * len(home):
         return None
-    rate = by_account[entries.account]
+    rate = _known_or_none(entries, by_account[entries.account])
     nets = np.where(entries.is_home, net_of(entries.cents, np.maximum(rate, 0)), entries.cents)
     is_given = np.isin(lines.account * 2**40 + lines.cents, entries.account * 2**40 + nets)
     # Tax often stands beside lines that are all given; an entry on a strange account does so seldom.

@@ -187,6 +187,11 @@ class Study:
         lines = self.books.lines
         return int(lines.cents[np.searchsorted(lines.row, rows)].sum())
 
+    def exported(self, entries: Sequence[Entry]) -> int:
+        """Return the sum of entries as they were exported; of foreign ones what the ledger has for them."""
+        is_foreign = self.entries.is_foreign[np.searchsorted(self.entries.e, [x.e for x in entries])]
+        return sum(x.cents if foreign else x.exported for x, foreign in zip(entries, is_foreign, strict=True))
+
     def voucher_of_entry(self) -> Numbers:
         """Return the voucher of each entry that is in a pair, NONE of any other one."""
         v = np.full(len(self.matching.groups.size), NONE)

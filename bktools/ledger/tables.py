@@ -43,7 +43,7 @@ def match_of(judged: Judged, words: Words) -> LedgerMatch:
     )
     first, last = map(day_of, judged.verdict.covered) if judged.verdict.covered else (None, None)
     habits = judged.verdict.habits
-    rates = [rate / 10 for rate in habits.tax_rates]
+    rates = [rate / 1000 for rate in habits.tax_rates]
     return LedgerMatch(
         entries=to_pandas(entries.select(in_reading_order(entries.column_names))),
         findings=to_pandas(_findings(judged, findings)),

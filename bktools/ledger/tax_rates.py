@@ -15,9 +15,11 @@ from bktools.ledger.entry_names import Entry
 from bktools.ledger.gates import FEW, HABIT
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, number, sums
 
-# No tax on costs is higher; rates are in thousandths, and of half a percent.
-LARGEST_TAX = 350
-RATES = np.arange(0, LARGEST_TAX + 1, 5)
+# Rates are in hundred-thousandths: two taxes together may be 14.975%. No tax on costs is higher. Most are of
+# half a percent; those that many vouchers show together are of a fortieth.
+WHOLE = 100_000
+LARGEST_TAX, HALF, FINE = 35_000, 500, 25
+RATES = np.arange(0, LARGEST_TAX + 1, HALF)
 # From so many cents on, an amount and its net show the rate to a thousandth.
 TELLING = 4_000
 # Rates that give so many of the cells are the ledger's: one is met by chance once in thousands.
@@ -34,7 +36,7 @@ KEYS = (("code",), ("account", "code"))
 
 @dataclass(frozen=True)
 class Rates:
-    """The ledger's rates of tax, in thousandths.
+    """The ledger's rates of tax, in hundred-thousandths.
 
     Attributes
     ----------
@@ -90,7 +92,7 @@ class Rates:
 
 def net_of(cents: Any, rate: Any) -> Any:
     """Return an amount, or an array of them, without its tax, rounded to the cent."""
-    size = (2000 * abs(cents) + 1000 + rate) // (2 * (1000 + rate))
+    size = (2 * WHOLE * abs(cents) + WHOLE + rate) // (2 * (WHOLE + rate))
     return size * np.sign(cents)
 
 
@@ -211,7 +213,7 @@ def _least_squares(cells: _Cells, entries: Columns, by: tuple[str, ...]) -> tupl
         weighted = (amounts / np.maximum(off, 1)[:, None]).T
         share = np.linalg.lstsq(weighted @ amounts, weighted @ cells.net, rcond=None)[0]
         off = np.abs(amounts @ share - cells.net)
-    rate = np.round(1000 / np.clip(share, 0.5, 2) - 1000).astype(np.int64)
+    rate = FINE * np.round((1 / np.clip(share, 0.5, 2) - 1) * WHOLE / FINE).astype(np.int64)
     exact = np.abs(cells.sum(net_of(cells.cents, rate[key])) - cells.net)
     is_near = cells.are_near(exact)
     is_known = (rate >= 0) & (rate <= LARGEST_TAX) & (sums(key, len(each), is_near[cells.of_row]) > 1)
@@ -241,7 +243,7 @@ def rates_of(entries: Columns, v: Numbers, books: AnnotatedPostings) -> Rates:
     inside = np.flatnonzero(cell >= 0)
     alone = inside[sums(cell[inside], len(books.net))[cell[inside]] == 1]
     cents, net = entries.cents[alone], books.net[cell[alone]]
-    rate = np.round((cents / np.where(net == 0, 1, net) - 1) * 1000).astype(np.int64)
+    rate = 100 * np.round((cents / np.where(net == 0, 1, net) - 1) * 1000).astype(np.int64)
     shows = (np.abs(cents) >= TELLING) & (rate >= 0) & (rate <= LARGEST_TAX)
     shown = rate[shows & (np.abs(net_of(cents, np.maximum(rate, 0)) - net) <= 1)]
     values, count = np.unique(shown, return_counts=True)

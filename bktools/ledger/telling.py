@@ -14,7 +14,7 @@ from bktools.ledger.entry_names import Entry
 from bktools.ledger.gates import UNDER_A_WEEK
 from bktools.ledger.stories import Story, stories_of
 from bktools.ledger.study import SHOWN, Study
-from bktools.ledger.tax_rates import net_of
+from bktools.ledger.tax_rates import WHOLE, net_of
 from bktools.ledger.verdict import ARRIVED, OpenGroup, Reason, Status
 
 # Steps of the search; with more, the groups are open.
@@ -105,8 +105,12 @@ class Telling:
         is_single = self.study.is_single(x)
 
         def place(piece: Piece) -> tuple[bool, bool, int]:
-            is_cancelled = any(one.takes_back(piece) or piece.takes_back(one) for one in shown)
-            return is_cancelled, not is_single or piece.gross != x.cents, -abs(piece.gross)
+            is_back = any(one.takes_back(piece) and one.id > piece.id for one in shown)
+            return (
+                is_back or piece.gross * x.cents < 0,
+                not is_single or piece.gross != x.cents,
+                -abs(piece.gross),
+            )
 
         return sorted(shown, key=place)
 
@@ -117,7 +121,7 @@ class Telling:
         for row in rows:
             net = int(lines.cents[np.searchsorted(lines.row, row)])
             if gross[row] == net:
-                gross[row] = x.exported if net == x.cents else round(net * (1000 + rate) / 1000)
+                gross[row] = x.exported if net == x.cents else round(net * (WHOLE + rate) / WHOLE)
 
     def _match(self, group: Group, shown: Sequence[Piece]) -> None:
         """Make a group, and what is booked of it in all stories, a matched one."""
@@ -298,6 +302,9 @@ def leave_open(
     rows = rows[:SHOWN]
     for number in numbers:
         draft.look(number, rows)
+    exported = study.exported(group.entries)
+    if booked is not None and group.total:  # with the tax, as the entries were exported
+        booked = exported + round((booked - group.total) * exported / group.total)
     if reason is Reason.OTHER_CURRENCY:
         rows = study.free_rows(group.entries)
         booked = study.sum(rows)
@@ -305,7 +312,7 @@ def leave_open(
         reason = Reason.STYLE_UNKNOWN
     draft.decide(numbers, Status.OPEN, reason)
     if reason is not Reason.STYLE_UNKNOWN:
-        draft.open_groups.append(OpenGroup(tuple(numbers), reason, group.total, booked, tuple(rows)))
+        draft.open_groups.append(OpenGroup(tuple(numbers), reason, exported, booked, tuple(rows)))
 
 
 def leave_by_account(study: Study) -> None:
@@ -315,7 +322,7 @@ def leave_by_account(study: Study) -> None:
     for x in study.of(sorted(e for e in reasons if reasons[e] is Reason.STYLE_UNKNOWN)):
         by_account[x.account].append(x)
     for own in by_account.values():
-        rows, exported = study.free_rows(own), sum(x.cents for x in own)
+        rows, exported = study.free_rows(own), study.exported(own)
         booked = study.sum(rows)
         numbers = tuple(x.e for x in likeliest(own, booked - exported))
         group = OpenGroup(numbers, Reason.STYLE_UNKNOWN, exported, booked, tuple(rows))

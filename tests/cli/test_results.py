@@ -192,9 +192,10 @@ def test_an_error_of_every_command_is_read_by_a_program(run):
         line = f"{path} {MAIN_PATHS[path][0].format_map(unknown)} --format json"
         lines = {"UsageError": (f"{line} --nothing", Exit.USAGE)}
         options = {name for parameter in command.params for name in parameter.opts}
-        # The table of `check` has the error of a setting as a row; a plan is read before its service is
-        # asked; mcp prints settings, as JSON alone.
-        if "--environment" in options and path not in {"check", "export submit", "mcp"}:
+        # The table of `check` has the error of a setting as a row; a plan, and a file that is shown, are read
+        # before a service is asked; mcp prints settings, as JSON alone.
+        is_read_first = path in {"check", "export submit", "mcp", "chart", "entries", "ledger"}
+        if "--environment" in options and not is_read_first:
             lines["ConfigurationError"] = f"{line} --environment nowhere", Exit.CONFIGURATION
         for kind, (wrong, code) in lines.items():
             done = run(wrong)
