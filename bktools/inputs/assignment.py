@@ -32,9 +32,8 @@ def assign(reading: Reading) -> None:
     """Find the column of each field; several columns of one group of headings are a question."""
     table, places = reading.table, reading.places
     for name, heading in reading.asked.items():
-        several = _named(table, heading)
-        if several:
-            places[name], reading.blocks[name] = several[0], several
+        if several := named(table, heading):
+            places[name] = several[0]
         elif heading:
             headings = list(table.headings)
             reading.problems.ask("no_such_heading", field=name, value=heading, headings=headings)
@@ -72,7 +71,7 @@ def _ask_of_weak_heading(reading: Reading, name: str, weak: Sequence[str]) -> No
         ask_which(reading, name, [*others, own])
 
 
-def _named(table: Table, heading: str) -> list[int]:
+def named(table: Table, heading: str) -> list[int]:
     """Return the column that an option names by its heading or its number; several, with | between them."""
     wanted = terms.normal(heading)
     if heading in table.named:
@@ -81,7 +80,7 @@ def _named(table: Table, heading: str) -> list[int]:
     number = re.fullmatch(r"column (\d+)", heading.strip(), re.ASCII | re.IGNORECASE)
     if not by_normal and number and 0 < int(number[1]) <= len(table.headings):
         return [int(number[1]) - 1]
-    several = [_named(table, one) for one in heading.split("|")] if "|" in heading else [[]]
+    several = [named(table, one) for one in heading.split("|")] if "|" in heading else [[]]
     return by_normal[:1] or [place for own in several for place in own if all(several)]
 
 

@@ -21,7 +21,7 @@ from bktools.contract import rules
 from bktools.contract.accounts import LONGEST_TEXT
 from bktools.frames import schema
 from bktools.inputs import cells, terms
-from bktools.inputs.assignment import MONEY, ask_for, candidates, split_accounts
+from bktools.inputs.assignment import MONEY, ask_for, candidates, named, split_accounts
 from bktools.inputs.fields import fields_of, have_digits, options_of
 from bktools.inputs.formats.registry import opened_books
 from bktools.inputs.grids.source import Source
@@ -210,7 +210,8 @@ def _blocks(reading: Reading) -> list[dict[str, str]]:
 
 def _stack_blocks(reading: Reading) -> None:
     """Put lists that stand side by side below each other, without the rows between them."""
-    table, (codes, names) = reading.table, (reading.blocks.get(field, []) for field in ("code", "name"))
+    table = reading.table
+    codes, names = (named(table, reading.asked.get(field, "")) for field in ("code", "name"))
     if not 1 < len(codes) == len(names):
         return
     masks = [_is_coded(table, *pair) for pair in zip(codes, names, strict=True)]
