@@ -95,10 +95,10 @@ def _matching(reading: Reading, field: Field, group: Sequence[str]) -> list[int]
         if (column := reading.seen(place)).is_headed(*group)
         and (column.is_headed(*certain) or not column.filled or field.holds.fits(column))
     ]
-    if field.identity or len(matching) > 1:
+    if field.identity or field.name == "amount" or len(matching) > 1:
         filled = [place for place in matching if not cells.are_blank(columns[place])]
-        # An empty column of IDs is none; another one counts where no other has the heading.
-        matching = filled if field.identity else filled or matching
+        # An empty column of IDs or amounts is none; another one counts where no other has the heading.
+        matching = filled if field.identity or field.name == "amount" else filled or matching
     # The same column twice is one, also where one of them has times behind its days.
     first = same_days(columns[matching[0]]) if len(matching) > 1 else None
     are_same = all(same_days(columns[place]).equals(first) for place in matching[1:])
@@ -195,7 +195,9 @@ def pairs_with_currency(reading: Reading) -> list[Choice]:
 
 def _with_its_currency(reading: Reading, place: int, beside: Sequence[int]) -> Choice:
     """Return the option that takes a column for the amount, with the currency whose heading goes with it."""
-    headings, twins = reading.table.headings, _twins(reading, place, beside)
+    headings = reading.table.headings
+    behind = [own for own in beside if own == place + 1 and own in reading.free()]
+    twins = _twins(reading, place, beside) or behind
     currency = {"currency": headings[twins[0]]} if len(twins) == 1 else {}
     return {"columns": {"amount": headings[place], **currency}}
 
