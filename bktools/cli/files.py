@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument
@@ -96,9 +96,7 @@ def _reads(kind: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
 def _option(name: str, declared: Declared) -> inspect.Parameter:
     """Return the parameter of an option that reads a file."""
-    kind: Any = (
-        bool if not declared.value else int if {*get_args(declared.type)} & {str, int} == {int} else str
-    )
+    kind = str if declared.value else bool
     text = f"{declared.text} May be repeated." if declared.repeats else declared.text
     annotation: Any = (list[str] if declared.repeats else kind) | None
     return keyword(name, Annotated[annotation, shared(f"{declared.flag} {declared.value}", text)])

@@ -21,6 +21,7 @@ from bktools.findings.check import (
     EMPLOYEE,
     ERP,
     ERROR,
+    HELD,
     PREPARER,
     ROLES,
     WARNING,
@@ -366,11 +367,14 @@ def _of_accounts(results: StepResults) -> Iterator[_Case]:
 
 def _of_entries(results: StepResults) -> Iterator[_Case]:
     """Yield a case for each entry to correct, or for its category where the category is the cause."""
+    held = {*results.waiting.keys_with("fate", HELD)}
     for row in _severe(results.findings):
         check, key = row["check"], key_of(row)
         code, kind = STEPS.get(check, (None, ENTRY))
         if code == "" or OF_REASON.get(check) in WITHOUT_STEPS:
             continue
+        if row["who"] == ERP and key in held:
+            continue  # Nothing of it is booked before it is exported.
         if check == HELD_TOGETHER and check not in results.waiting.reasons.get(key, ()):
             continue  # The error of the other line is the step.
         # A person finds an entry, and no category by an ID alone.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -21,6 +21,7 @@ from bktools.frames.sums import (
     Sum,
     by_currency,
     money_of,
+    summed,
     sums_of,
     with_one_reason,
 )
@@ -214,14 +215,16 @@ class Figures:
 
     @cached_property
     def table(self) -> pa.Table:
-        """One row per fate, reason and currency: entries (count) and exact amount."""
-        return by_currency(("fate", "reason"), sorted(self._by_reason, key=_place))
+        """One row per fate, reason and currency: entries (count), exact amount, with rates the own one."""
+        keys = ("fate", "reason")
+        table = by_currency(keys, sorted(self._by_reason, key=_place))
+        return _in_home(table, with_one_reason(self._entries, OF_REASON), keys)
 
     @cached_property
     def totals(self) -> pa.Table:
-        """One row per category, account, fate and currency: entries (count) and exact amount."""
+        """One row per category, account, fate and currency, as in `table`."""
         keys = ("fate", "category_name", "account_code", "account_name", "category_id")
-        return by_currency(keys, sorted(self.by_category, key=_place))
+        return _in_home(by_currency(keys, sorted(self.by_category, key=_place)), self._entries, keys)
 
     @cached_property
     def _by_reason(self) -> list[Sum]:
@@ -244,6 +247,15 @@ class Figures:
         return [
             Sum({"id": part[key], "name": part[name] or part[key]}, part.money, part.home) for part in sums
         ]
+
+
+def _in_home(sums: pa.Table, entries: pa.Table, keys: Sequence[str]) -> pa.Table:
+    """Return sums with those in the company's own currency, where the entries were converted."""
+    if HOME not in entries.column_names:
+        return sums
+    by = [*keys, "currency"]
+    home = pl.DataFrame(summed(entries, *by)).select(*by, HOME)
+    return to_arrow(pl.DataFrame(sums).join(home, on=by, how="left", nulls_equal=True, maintain_order="left"))
 
 
 def _month_changes(last: pa.Table, spent: pa.Table, own: str | None) -> tuple[MonthChange, ...]:

@@ -66,9 +66,9 @@ class PeriodRecord:
     in_books : DataFrame
         One row per entry of the month that was not sent, because the ledger had it already.
     held_back : DataFrame
-        One row per entry of the month that closes held back: its facts then, reason, message, held_at (UTC),
-        and its outcome: "open", or "resolved" with resolved_period, resolved_at and resolved_job_id. Each
-        entry is in one month's record: that of the close that met it first.
+        One row per entry of the month that its last close held back: its facts, reason, message, held_at
+        (UTC), and its outcome: "open", or "resolved" with resolved_period, resolved_at and resolved_job_id.
+        Each entry is in one month's record: the first one whose last close held it back.
     totals : DataFrame
         One row per currency: count and exact amount of entries exported, in_doubt, in_books, held_back,
         resolved, open.

@@ -32,9 +32,8 @@ def assign(reading: Reading) -> None:
     """Find the column of each field; several columns of one group of headings are a question."""
     table, places = reading.table, reading.places
     for name, heading in reading.asked.items():
-        several = _named(table, heading)
-        if several:
-            places[name], reading.blocks[name] = several[0], several
+        if several := named(table, heading):
+            places[name] = several[0]
         elif heading:
             headings = list(table.headings)
             reading.problems.ask("no_such_heading", field=name, value=heading, headings=headings)
@@ -72,7 +71,7 @@ def _ask_of_weak_heading(reading: Reading, name: str, weak: Sequence[str]) -> No
         ask_which(reading, name, [*others, own])
 
 
-def _named(table: Table, heading: str) -> list[int]:
+def named(table: Table, heading: str) -> list[int]:
     """Return the column that an option names by its heading or its number; several, with | between them."""
     wanted = terms.normal(heading)
     if heading in table.named:
@@ -81,7 +80,7 @@ def _named(table: Table, heading: str) -> list[int]:
     number = re.fullmatch(r"column (\d+)", heading.strip(), re.ASCII | re.IGNORECASE)
     if not by_normal and number and 0 < int(number[1]) <= len(table.headings):
         return [int(number[1]) - 1]
-    several = [_named(table, one) for one in heading.split("|")] if "|" in heading else [[]]
+    several = [named(table, one) for one in heading.split("|")] if "|" in heading else [[]]
     return by_normal[:1] or [place for own in several for place in own if all(several)]
 
 
@@ -95,10 +94,10 @@ def _matching(reading: Reading, field: Field, group: Sequence[str]) -> list[int]
         if (column := reading.seen(place)).is_headed(*group)
         and (column.is_headed(*certain) or not column.filled or field.holds.fits(column))
     ]
-    if field.identity or len(matching) > 1:
+    if field.identity or field.name == "amount" or len(matching) > 1:
         filled = [place for place in matching if not cells.are_blank(columns[place])]
-        # An empty column of IDs is none; another one counts where no other has the heading.
-        matching = filled if field.identity else filled or matching
+        # An empty column of IDs or amounts is none; another one counts where no other has the heading.
+        matching = filled if field.identity or field.name == "amount" else filled or matching
     # The same column twice is one, also where one of them has times behind its days.
     first = same_days(columns[matching[0]]) if len(matching) > 1 else None
     are_same = all(same_days(columns[place]).equals(first) for place in matching[1:])
@@ -195,7 +194,9 @@ def pairs_with_currency(reading: Reading) -> list[Choice]:
 
 def _with_its_currency(reading: Reading, place: int, beside: Sequence[int]) -> Choice:
     """Return the option that takes a column for the amount, with the currency whose heading goes with it."""
-    headings, twins = reading.table.headings, _twins(reading, place, beside)
+    headings = reading.table.headings
+    behind = [own for own in beside if own == place + 1 and own in reading.free()]
+    twins = _twins(reading, place, beside) or behind
     currency = {"currency": headings[twins[0]]} if len(twins) == 1 else {}
     return {"columns": {"amount": headings[place], **currency}}
 

@@ -301,7 +301,7 @@ TYPES: Final[Mapping[str, Type]] = {
         ),
         prefers=(_are_plainly_days,),
     ),
-    "amount": _money(0.8, Column.has_cents),
+    "amount": _money(0.8, lambda column: column.has_cents() or column.says("amount")),
     # Few rows may have a credit.
     "half": _money(0.02),
     "currency": Type(Column.are_currencies, offers=_may_be_currency),
@@ -317,7 +317,7 @@ TYPES: Final[Mapping[str, Type]] = {
     "account_of_side": Type(_has_no_cents, offers=_may_be_account),
     # Codes have digits, also where one is there twice, which is to be corrected; words are names.
     "code": Type(
-        lambda column: not column.most(_UUID.match),
+        lambda column: column.most(_DIGIT.search, 0.5) and not column.most(_UUID.match),
         tells=have_digits,
         offers=_may_be_code,
         prefers=(have_digits, lambda column: not column.repeats),

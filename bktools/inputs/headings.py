@@ -39,6 +39,10 @@ def opened(source: Source, options: Options) -> Reading:
     """Return a file's table with the columns of its fields; what is open is in its problems."""
     grids, text = source.read(options)
     readings = [own for grid in grids if (own := _below_headings(grid, source, options)) is not None]
+    if not (any(own.table.is_known for own in readings) or "sheet" in options or source.form != "workbook"):
+        hidden = source.read({**options, "hidden": True}).grids
+        readings += [own for grid in hidden if (own := _below_headings(grid, source, options)) is not None]
+        grids = [*grids, *hidden]
     if not readings:
         option = setting("delimiter") if source.form == "text" else None
         raise question(source.name, source.kind, options, [Problem("nothing", {"option": option})])
@@ -123,12 +127,23 @@ def _find_headings(grid: Grid, kind: str, options: Options, source: str) -> tupl
 
 
 def _is_data(rows: Sequence[Sequence[str]], place: int) -> bool:
-    """Whether a row has a day or an amount, or a cell that is there again below."""
+    """Whether a row has a day or an amount, or a cell that is there again below.
+
+    A day of another form than all days below it is none of an entry: some banks write there what the file is.
+    """
     below = [{*column} for column in zip_longest(*rows[place + 1 :], fillvalue="")]
+    for cell, column in zip(rows[place], below, strict=False):
+        forms = {_is_year_first(one) for one in column if is_day(one)}
+        if is_day(cell) and forms == {not _is_year_first(cell)}:
+            return False
     return any(
         is_figure(cell) or (cell.strip() and cell in column)
         for cell, column in zip_longest(rows[place], below[: len(rows[place])], fillvalue="")
     )
+
+
+def _is_year_first(day: str) -> bool:
+    return day.strip()[:4].isdigit()
 
 
 def is_figure(cell: str) -> bool:

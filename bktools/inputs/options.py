@@ -214,8 +214,8 @@ def checked(options: Mapping[str, Any]) -> Options:
             continue
         if isinstance(value, Mapping):
             value = dict(value)
-        elif name == "year" and str(value).isdecimal():
-            # What stands for the year in a printed call is text.
+        elif name in ("year", "headings") and str(value).isdecimal():
+            # A command gives texts.
             value = int(value)
         elif name == "currency":
             value = str(value).upper()

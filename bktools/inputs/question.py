@@ -152,7 +152,11 @@ def question(
         for way in ways:
             lines.append(_call(source, kind, way.options, way.settled))
             alone = [one for one in way.settled if not any(map(one.is_same, joint))]
-            lines += [f"    {problem.sentence()}" for problem in alone]
+            for problem in alone:
+                lines += [
+                    f"    {problem.sentence()}",
+                    *(f"  {row}" for row in problem.facts.get("shown", ())),
+                ]
         if is_command() and not can_set("save_mapping"):
             # Without headings a mapping is found by its name alone.
             is_named = not columns or ways[0].options.get("headings") == 0
@@ -234,7 +238,11 @@ def _ways(
         except InputError as error:
             stuck = stuck or (*way.settled, wrong_cells(error))
     # A ledger that contradicts itself is read only where nothing else reads it.
-    sound = [way for way in reading if not any(one.code == "check_failed" for one in way.settled)] or reading
+    sound = [
+        way
+        for way in reading
+        if not any(one.code in ("check_failed", "unlikely_ledger") for one in way.settled)
+    ] or reading
     # No command drops an entry that another one keeps.
     harmless = [way for way in sound if not any(map(way.drops_what_is_read, sound))]
     return harmless, () if reading else stuck

@@ -41,8 +41,6 @@ class Reading:
     result: dict[str, pa.ChunkedArray] = field(default_factory=dict)
     others: dict[str, pa.ChunkedArray] = field(default_factory=dict)
     about: dict[str, Any] = field(default_factory=dict)
-    # The columns that an option names for a field: several where a chart has lists side by side.
-    blocks: dict[str, list[int]] = field(default_factory=dict)
     # The file's own names of what the service has IDs for, by field.
     own_names: dict[str, int] = field(default_factory=dict)
     # Fields that such a file may lack, as a budget lacks dates.

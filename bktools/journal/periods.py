@@ -94,7 +94,7 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
     DataFrame
         One row per month and currency, oldest first: company_id, period, state (OPEN, CLOSED), currency; the
         number and the exact amount of entries exported, in doubt (their batch's outcome is unknown),
-        in the books already (in_books), held_back by the closes of the month, and of those still open today;
+        in the books already (in_books), held_back by the last close of the month, and of those open today;
         prepared_by, approved_by and applied_at (UTC) of the last close; changed_by, changed_at (UTC) and
         reason of the last change of the state; verified_by, verified_at (UTC), verified_against (the ledger)
         and verified_result (JSON) of the last verification. Amounts of currencies are never added.
@@ -107,8 +107,8 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
     Notes
     -----
     An entry belongs to the month of the close that sent it; one sent outside of a close, to the month of its
-    date. One that was held back belongs to the month of the close that met it first. Export jobs: interface,
-    section 4.2.
+    date. One that was held back belongs to the first month whose last close held it back. Export jobs:
+    interface, section 4.2.
 
     Examples
     --------
@@ -355,26 +355,22 @@ def sent_entries(
 
 
 def held_back(journal: Journal, company_id: str, sent: pa.Table, month: str | None = None) -> pa.Table:
-    """Return the entries that closes held back, each in one month, and their outcome.
+    """Return the entries that the last close of a month held back, each in one month, and their outcome.
 
-    An entry belongs to the month of the close that met it first, and is shown as the last close of that month
-    saw it: a later month does not change an earlier one. An entry without an ID cannot be followed: only the
-    last close of a month shows it, and it stays open. `sent` are the company's sent entries.
+    An entry belongs to the first month whose last close held it back: a later month does not change an
+    earlier one. An entry without an ID cannot be followed: it stays open. `sent` are the company's sent
+    entries.
     """
-    closes = closes_of(journal, company_id)
-    last_close = {close["period"]: close["at"] for close in closes}
+    last_closes = {str(close["period"]): close for close in closes_of(journal, company_id)}
     rows: dict[Any, dict[str, Any]] = {}
     numbers_of_equals: Counter[Any] = Counter()
-    for row in _held_in(closes):
+    for row in _held_in(last_closes[month] for month in sorted(last_closes)):
         key: Any = (row["entry_id"], row["split_line"])
         if not row["entry_id"]:
-            if row["held_at"] != last_close[row["period"]]:
-                continue
             data = tuple(row[name] for name in ENTRY_DATA)
             numbers_of_equals[row["held_at"], data] += 1
             key = (data, numbers_of_equals[row["held_at"], data])
-        if rows.get(key, row)["period"] == row["period"]:
-            rows[key] = {**row, "outcome": "open"}
+        rows.setdefault(key, {**row, "outcome": "open"})
     wanted = [row for row in rows.values() if month in {None, row["period"]}]
     ids = pa.array({row["entry_id"] for row in wanted}, TEXT)
     accepted = sent.filter(pc.and_(pc.equal(sent["state"], "ACCEPTED"), pc.is_in(sent["entry_id"], ids)))

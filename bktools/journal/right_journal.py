@@ -210,7 +210,7 @@ def first_export_question(journal: Journal, company_id: str) -> JournalError | N
         if company_id in memory.companies and memory.environment != own:
             about = {"other": memory.environment, "address": memory.address}
             return refusal("company_of_another_environment", company=company_id, **about)
-    return refusal("first_export", company=company_id, command=importing)
+    return refusal("first_export", company=journal.settings.title_of(company_id), command=importing)
 
 
 _ANSWERED = """

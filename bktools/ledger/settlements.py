@@ -136,23 +136,26 @@ class _Evidence:
         looked = () if is_decided else tuple(map(self._posting, postings))
         return Settlement(batch, proof.outcome, proof.reason, facts, text, looked)
 
-    def _proof(self, batch: str, sending: Sending) -> _Proof:
+    def _proof(self, batch: str, sending: Sending) -> _Proof:  # noqa: PLR0911
         """Return the evidence, or why the ledger is not whole for the question."""
         if sending.undelivered:
             return _Proof(None, "undelivered", facts={"why": sending.undelivered})
         if sending.ends_at is None:
             return _Proof(None, "sending_unknown")
-        if sending.ends_at > self._now:
-            return _Proof(None, "not_ended", facts={"ends_at": sending.ends_at.isoformat()})
         is_own = (self._entries["batch"] == batch).fill_null(value=False)
         own = self._entries.filter(is_own)
         if any(own[name].null_count() for name in ("account", "day", "cents")):
             return _Proof(None, "value_unknown")
+        proof = self._judged(is_own)
+        if proof.outcome == "accepted":
+            return proof
+        if sending.ends_at > self._now:
+            return _Proof(None, "not_ended", facts={"ends_at": sending.ends_at.isoformat()})
         # What is missing shows nothing of a job that has not ended; the verdict asks what the days cover.
         ends = max(*own["day"], (sending.ends_at.date() - EPOCH).days)
         if self._last is None or self._last <= ends:
             return _Proof(None, "ends_early", facts={"until": str(day_of(ends))})
-        return self._judged(is_own)
+        return proof
 
     def _judged(self, is_own: pl.Series) -> _Proof:  # noqa: PLR0911
         """Return what the verdicts with the batch and without it show."""

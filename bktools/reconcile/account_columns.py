@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from bktools.contract.accounts import LONGEST_TEXT
-from bktools.reconcile.spelling import is_total, without_zeros
+from bktools.reconcile.spelling import without_zeros
 from bktools.reconcile.verbs import RULES
 
 c = pl.col
@@ -55,17 +55,15 @@ FILLED: Mapping[str, pl.Expr] = {
 }
 
 _CODES = without_zeros(c.erp_code), without_zeros(c.code)
-_IS_NEW = c.in_chart & ~c.in_service
 FLAGS: Mapping[str, pl.Expr] = {
     "code_differs": c.code_differs & _CODES[0].ne_missing(_CODES[1]),
     "code_lost_zeros": c.code_differs & (_CODES[0] == _CODES[1]).fill_null(value=False),
-    "is_new": _IS_NEW,
+    "is_new": c.in_chart & ~c.in_service,
     "is_gone": c.in_service & ~c.in_chart & c.is_charted,
     "is_single": (c.chart_rows <= 1) & (c.service_rows <= 1),
     "is_long_id": is_long(c.external_id) & c.in_chart,
     "is_long_name": is_long(c.erp_name),
     "is_long_code": is_long(c.erp_code),
-    "is_total": is_total(*(pl.when(_IS_NEW).then(text) for text in (c.erp_name, c.erp_code))),
 }
 
 # The number of the rule that decides the action.

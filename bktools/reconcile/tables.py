@@ -23,7 +23,7 @@ from bktools.reconcile.account_columns import (
     named,
 )
 from bktools.reconcile.inputs import Frames
-from bktools.reconcile.spelling import differences, spelled, without_zeros
+from bktools.reconcile.spelling import differences, is_total, spelled, without_zeros
 
 c = pl.col
 KEY = ("company_id", "external_id")
@@ -222,17 +222,21 @@ class Tables:
 def _twins(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the first similar external ID of the other side for accounts of one side alone.
 
-    `looks_like` is similar, `zeros_like` differs in leading zeros alone.
+    `looks_like` is similar, `zeros_like` differs in leading zeros alone; `is_total` is a row of sums.
     """
     alone = rows.filter(c.is_new | c.is_gone).select(
-        *KEY, "is_new", looks_like=spelled(c.external_id), zeros_like=without_zeros(c.external_id)
+        *KEY,
+        "is_new",
+        looks_like=spelled(c.external_id),
+        zeros_like=without_zeros(c.external_id),
+        is_total=c.is_new & is_total(c.erp_name, c.erp_code),
     )
     ours, theirs = c.external_id.filter(c.is_new).min(), c.external_id.filter(~c.is_new).min()
     twins = {
         name: pl.when("is_new").then(theirs.over("company_id", name)).otherwise(ours.over("company_id", name))
         for name in ("looks_like", "zeros_like")
     }
-    return alone.select(*KEY, **twins)
+    return alone.select(*KEY, "is_total", **twins)
 
 
 def _counted(rows: pl.DataFrame) -> pl.DataFrame:

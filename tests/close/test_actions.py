@@ -170,10 +170,12 @@ def test_an_account_that_was_refused_is_corrected_in_the_chart(sandbox, closed):
 
 
 def test_a_role_with_warnings_alone_has_its_entries():
-    """Who has to act for a warning has the number and the value of its entries, each once."""
-    entries = entries_of({"fate": "exported", "money": "7"}, {"fate": "exported", "money": "9"})
+    """Who has to act for a warning has its entries, each once; nothing of a held-back one is booked yet."""
+    entries = entries_of({"fate": "exported", "money": "7"}, {"fate": "exported", "money": "9"}, {})
     facts = json.dumps({"day": "2026-09-01", "period": "2026-10"})
-    warnings = [finding("earlier_period", row, severity="warning", who=ERP, facts=facts) for row in (0, 1, 1)]
+    warnings = [
+        finding("earlier_period", row, severity="warning", who=ERP, facts=facts) for row in (0, 1, 1, 2)
+    ]
     everything = results_of(entries, findings=warnings)
     [accountant] = totals_by_role(everything, actions_of(everything))
     assert (accountant.role, accountant.errors, accountant.warnings) == (ERP, 0, 1)

@@ -103,7 +103,7 @@ def test_an_entry_without_a_date_goes_into_no_closed_period(journal, service):
 
 
 def test_each_entry_is_held_back_in_the_record_of_one_month(journal, service):
-    """The month of the close that met it first: a later month changes no earlier one."""
+    """The first month whose last close held it back: a later month changes no earlier one."""
 
     def waiting(*entries):
         frame = held(*((entry, reason, amount, "EUR") for entry, reason, amount, _ in entries))
@@ -112,12 +112,14 @@ def test_each_entry_is_held_back_in_the_record_of_one_month(journal, service):
     first, second, third, fourth = ENTRIES[:4]
     unknown = (None, "no_service_id", "3.00", None)
     october = [(first, "no_account", "1.00", "2026-10-05"), (second, "no_account", "2.00", None), unknown]
+    # What an earlier close of the month held back, and the last one did not, is none of its entries.
+    new = (fourth, "no_account", "5.00", "2026-11-02")
+    close(journal, "2026-10", waiting(new))
     close(journal, "2026-10", waiting(*october, (third, "no_account", "4.00", "2026-09-30")))
     before = bktools.record_of("2026-10", COMPANY, service=service).held_back
     bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
     changed = [(entry, "not_approved", "9.00", date) for entry, _, _, date in october if entry]
     third_again = (third, "not_approved", "4.50", "2026-09-30")
-    new = (fourth, "no_account", "5.00", "2026-11-02")
     close(journal, "2026-11", waiting(*changed, unknown, third_again, new))
     facts = ("entry_id", "reason", "amount")
     listed = {

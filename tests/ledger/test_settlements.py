@@ -120,11 +120,12 @@ def test_two_batches_in_doubt_are_judged_both_ways():
     assert of_batch1(same, ledger_of(same, *range(12))).outcome is None
 
 
-def test_nothing_is_proposed_before_the_job_has_ended():
-    """While the job may run, and for a ledger that was exported before its end, nothing is proposed."""
+def test_nothing_is_released_before_the_job_has_ended():
+    """While the job may run, and for a ledger of before its end; what is booked as a whole is accepted."""
     entries = two_batches("ACCEPTED", "UNKNOWN")
     running = Sending(dt.datetime(2026, 12, 5, 23, 59, 59, 999_999, tzinfo=dt.UTC) + dt.timedelta(hours=1))
     assert of_batch1(entries, ledger_of(entries, *range(6)), running).reason == "not_ended"
+    assert of_batch1(entries, ledger_of(entries, *range(12)), running).outcome == "accepted"
     early = of_batch1(entries, ledger_of(entries, *range(6)), exported_at=dt.date(2026, 11, 3))
     assert (early.outcome, early.reason) == (None, "ends_early")
 

@@ -16,13 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
-from bktools.errors import InputError
 from bktools.frames import schema
 from bktools.frames.delimited import SIGNS
 from bktools.inputs import cells
 from bktools.inputs.fields import fields_of
 from bktools.inputs.grids.encoding import Reading, read_text
-from bktools.inputs.notes import damaged, note
+from bktools.inputs.notes import damaged
 from bktools.inputs.table import HEAD_ROWS, Body, Grid, Rows, stacked
 
 # Where several part the rows alike, a comma may be a decimal mark.
@@ -64,10 +63,7 @@ def read_delimited(
     if (first := re.match(rb"sep=(.)\r?\n", text)) and delimiter is None:
         delimiter, text = first[1].decode(), b"\n" + text[first.end() :]
     mark = delimiter or delimiter_of(text, kind)
-    try:
-        grid = _grid(text, mark, source, has_quotes=has_quotes)
-    except InputError as error:
-        grid = _with_quotes_inside(text, mark, error)
+    grid = _grid(text, mark, source, has_quotes=has_quotes)
     return _as_shown(replace(grid, encoding=reading.encoding), text), reading
 
 
@@ -175,25 +171,6 @@ def _careful_rows(text: bytes, mark: str, source: str, *, has_quotes: bool = Tru
     except csv.Error as error:
         code = "long_cell" if "field limit" in str(error) else "unclosed_quote"
         raise damaged(source, code, line, why=str(error), most=csv.field_size_limit()) from None
-
-
-def _with_quotes_inside(text: bytes, mark: str, error: InputError) -> Grid:
-    """Return the rows of a text with quotes inside of quoted cells; raise the error where that is not all.
-
-    A quote is inside of a cell where neither a delimiter nor the end of a line is beside it.
-    """
-    ends = re.escape(mark.encode()) + rb"\r\n"
-    inside = rb'""|(?<![%b])"(?![%b]|\Z)|[^"]' % (ends, ends)
-    cell = re.compile(rb'(?:(?<=[%b])|\A)"((?:%b)*)"(?=[%b]|\Z)' % (ends, inside, ends))
-    doubled = cell.sub(lambda one: b'"%b"' % one[1].replace(b'""', b'"').replace(b'"', b'""'), text)
-    try:
-        grid = _grid(doubled, mark, "", has_quotes=True)
-    except InputError:
-        raise error from None
-    # A delimiter behind a quote inside of a cell makes a wider row.
-    if len(grid.columns) > Counter(grid.widths).most_common(1)[0][0]:
-        raise error
-    return replace(grid, notes=[note("quotes_inside")])
 
 
 def _as_shown(grid: Grid, text: bytes) -> Grid:

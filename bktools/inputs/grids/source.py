@@ -61,6 +61,8 @@ class Source:
             is_special = self.path.exists() and not self.path.is_file()
             # The first 64 KiB.
             self.head = b"" if is_special else next(self.pieces(_HEAD), b"")
+        except InputError:
+            raise
         except ValueError as error:
             # A path with a NUL byte.
             raise self.error("unreadable", why=str(error)) from None
@@ -130,19 +132,22 @@ class Source:
             if value is not None and name not in _OPTIONS_OF[self.form]:
                 rule = f"does not apply to {self.name}, a {self.form} file by its content"
                 raise ArgumentError(name_of(name), rule, value)
-        key = tuple(how.values())
+        hidden = bool(options.get("hidden"))
+        key = (*how.values(), hidden)
         if key not in self._read:
-            self._read[key] = self._grids(**how)
+            self._read[key] = self._grids(**how, hidden=hidden)
         return self._read[key]
 
-    def _grids(self, delimiter: str | None, encoding: str | None, sheet: str | int | None) -> Read:
+    def _grids(
+        self, delimiter: str | None, encoding: str | None, sheet: str | int | None, *, hidden: bool
+    ) -> Read:
         data = self.data()
         if not data or data.isspace():
             raise self.error("empty_file")
         if self.form == "workbook":
             from bktools.inputs.grids.workbook import read_workbook
 
-            return Read(read_workbook(data, sheet, self.name))
+            return Read(read_workbook(data, sheet, self.name, hidden=hidden))
         if self.form == "Parquet":
             from bktools.inputs.grids.parquet import read_parquet
 

@@ -21,7 +21,7 @@ from bktools.contract import rules
 from bktools.contract.accounts import LONGEST_TEXT
 from bktools.frames import schema
 from bktools.inputs import cells, terms
-from bktools.inputs.assignment import MONEY, ask_for, candidates, split_accounts
+from bktools.inputs.assignment import MONEY, ask_for, candidates, named, split_accounts
 from bktools.inputs.fields import fields_of, have_digits, options_of
 from bktools.inputs.formats.registry import opened_books
 from bktools.inputs.grids.source import Source
@@ -160,6 +160,9 @@ def _find_columns(reading: Reading) -> None:
         return
     if "code" not in places and "external_id" in places and not _are_uuids(reading.column("external_id")):
         places["code"] = places["external_id"]
+    if _is_any_list(reading):
+        # A list of codes and names with other things beside them may be of anything.
+        ask_for(reading, "code", [table.choice("code", places["code"])], is_doubtful=True)
     if "code" not in places:
         # Any list has codes and names: under headings that are not known, the codes may be of something else.
         is_doubtful = table.heading_line > 0 and not table.is_known
@@ -176,6 +179,15 @@ def _find_columns(reading: Reading) -> None:
         if not offered and "code" in places and (is_alone or not have_digits(reading.seen(places["code"]))):
             offered = [places["code"]]
         ask_for(reading, "name", [table.choice("name", place) for place in offered])
+
+
+def _is_any_list(reading: Reading) -> bool:
+    """Whether no heading and no other field says that a table with codes and names has accounts."""
+    if reading.places.keys() != {"code", "name"} or {"code", "name"} & reading.asked.keys():
+        return False
+    words = ("account_code", "account", "account_name", "account_id")
+    are_accounts = any(reading.seen(place).is_headed(*words) for place in reading.places.values())
+    return not are_accounts and len(reading.free()) > 1
 
 
 def _is_coded(table: Table, code: int, name: int) -> Mask:
@@ -198,7 +210,8 @@ def _blocks(reading: Reading) -> list[dict[str, str]]:
 
 def _stack_blocks(reading: Reading) -> None:
     """Put lists that stand side by side below each other, without the rows between them."""
-    table, (codes, names) = reading.table, (reading.blocks.get(field, []) for field in ("code", "name"))
+    table = reading.table
+    codes, names = (named(table, reading.asked.get(field, "")) for field in ("code", "name"))
     if not 1 < len(codes) == len(names):
         return
     masks = [_is_coded(table, *pair) for pair in zip(codes, names, strict=True)]
@@ -219,7 +232,7 @@ def _refuse_others(reading: Reading) -> None:
     amounts = [one.heading for one, own in fields if own & {*MONEY} and one.filled and one.are_amounts(1)]
     if days and amounts:
         reading.problems.ask("no_chart", headings=[days[0], amounts[0]])
-    rates = [one.heading for one in columns if one.is_headed("tax_rate", "rate") and one.share == 1]
+    rates = [one.heading for one in columns if one.is_headed("tax_rate", "rate") and one.share > 0.5]
     are_accounts = any(one.is_headed("account_code", "account", "account_name", "number") for one in columns)
     if rates and (not are_accounts or any(one.is_headed("tax_code") and not one.repeats for one in columns)):
         reading.problems.ask("list_of_rates", headings=rates)
@@ -244,9 +257,12 @@ def _leave_titles(reading: Reading) -> None:
     is_footer = is_alone & (reading.blank("name") | is_one) & (is_word | (len(table.columns) > 2))
     is_title = is_footer | (no_identity & (is_alone | cells.mask(is_total) | reading.blank("name")))
     reading.note_rows("titles", is_title)
+    if is_title.sum() * 2 > len(is_title) and not reading.is_asked("code"):
+        reading.ask_of_rows("mostly_titles", is_title, [table.choice("code", reading.places["code"])])
     reading.note_rows("no_code", no_identity & ~is_title)
     reading.table = table = table.rows(~is_title)
-    is_copy = cells.duplicated(*table.columns)
+    # What is not read, such as a number of the row, makes no other account.
+    is_copy = cells.duplicated(*(table.columns[place] for place in {*reading.places.values()}))
     reading.note_rows("same_rows", is_copy)
     reading.table = table.rows(~is_copy)
     if not len(reading.table.lines):

@@ -214,7 +214,9 @@ def _take_budget(reading: Reading) -> None:
     if budget is not None and has_key and not {*MONEY} & places.keys():
         places["amount"] = budget
     reading.own_names |= {_ACCOUNT: places[_ACCOUNT]} if _ACCOUNT in places else {}
-    if has_key and reading.table.is_known and "amount" in places:
+    # Accounts with amounts are a trial balance, too.
+    is_named = budget is not None or bool(_KEYS & places.keys() - {_ACCOUNT}) or reading.is_asked("date")
+    if has_key and is_named and reading.table.is_known and "amount" in places:
         reading.may_lack = frozenset({"date", "currency"})
         reading.note("budget")
     elif (has_key or {*MONEY} & places.keys()) and not reading.is_asked("date"):

@@ -33,6 +33,9 @@ from bktools.inputs.values.amounts import LONGEST, Figures
 from bktools.inputs.values.currencies import own_currency
 from bktools.inputs.values.money import read_money, sides_of, total
 
+# What no whole ledger shows, and an export of a part of it may.
+_UNLIKELY = {"one_sided", "one_account", "accounts_of_a_bank", "signs_by_nature"}
+
 
 @takes_options("ledger")
 def read_general_ledger(
@@ -298,7 +301,7 @@ def _proven(reading: Reading, postings: pa.Table) -> pa.Table:
             warn_caller(f"{reading.table.source}: {first}", UnverifiedTableWarning)
         else:
             reading.problems.ask(
-                "check_failed",
+                "unlikely_ledger" if failed[0].code in _UNLIKELY else "check_failed",
                 [{"verify": "warn"}],
                 is_doubtful=True,
                 finding=first,

@@ -194,6 +194,13 @@ def settle_foreign(reading: Reading, home: str | None) -> None:
 
     It is settled where the other amount never differs, or where all currencies are that of the books.
     """
+    if reading.kind == "entries" and reading.has("amount", "currency") and not reading.is_asked("amount"):
+        ways = pairs_with_currency(reading)
+        ways = [way for way in ways if _differs(reading, reading.table.named[way["columns"]["amount"]])]
+        ways.insert(0, {"columns": {name: reading.heading(name) for name in ("amount", "currency")}})
+        if len(ways) > 1:
+            headings = [way["columns"]["amount"] for way in ways]
+            reading.problems.ask("several_columns", ways, field="amount", headings=headings)
     is_settled = reading.has("foreign_currency") or {"currency", "foreign_currency"} & reading.asked.keys()
     if reading.has("currency") and not is_settled:
         others = [place for place in _second_amounts(reading) if _differs(reading, place)][:1]

@@ -21,7 +21,7 @@ from bktools.caller import setting
 from bktools.frames import schema
 from bktools.inputs import cells, terms
 from bktools.inputs.assignment import MONEY, ask_amount, ask_column, ask_of_totals, candidates, other_days
-from bktools.inputs.fields import Column, most, says_kind, side_of
+from bktools.inputs.fields import Column, most, side_of
 from bktools.inputs.options import keeps_reports
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
@@ -243,12 +243,11 @@ def ask_side(reading: Reading) -> None:
     choices: list[Choice] = [{"columns": {"side": column.heading}} for column in beside]
     if not beside:
         beside = [column for column in map(reading.seen, reading.free()) if _may_say_sides(column)]
-        if reading.kind == "ledger":
-            beside = [column for column in beside if not all(map(says_kind, column.filled))]
         choices = [
             {"columns": {"side": column.heading}, "sides": dict(zip(kinds, ("debit", "credit"), strict=True))}
             for column in beside
             for kinds in permutations(dict.fromkeys(map(str.strip, column.sample)))
+            if side_of(kinds[0]) != "credit" and side_of(kinds[1]) != "debit"
         ]
     if beside:
         headings = [column.heading for column in beside]

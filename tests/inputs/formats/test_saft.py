@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import bktools
 from bktools.errors import InputError, UnverifiedTableWarning
+
+WORLDS = Path(__file__).parents[2] / "worlds" / "inputs" / "formats"
 
 
 def family(
@@ -190,39 +194,7 @@ def test_a_file_of_master_data_alone(write):
         bktools.read_general_ledger(path)
 
 
-JPK = """<?xml version="1.0" encoding="UTF-8"?>
-<tns:JPK xmlns:tns="http://jpk.mf.gov.pl/wzor/2016/03/09/03091/">
-<tns:Naglowek><tns:KodFormularza kodSystemowy="JPK_KR (1)" wersjaSchemy="1-0">JPK_KR</tns:KodFormularza>
-<tns:DomyslnyKodWaluty>PLN</tns:DomyslnyKodWaluty></tns:Naglowek>
-<tns:ZOiS typ="G"><tns:KodKonta>131</tns:KodKonta><tns:OpisKonta>Rachunek bieżący</tns:OpisKonta>
-<tns:TypKonta>bilansowe</tns:TypKonta><tns:BilansOtwarciaWinien>5000.00</tns:BilansOtwarciaWinien>
-<tns:BilansOtwarciaMa>0.00</tns:BilansOtwarciaMa><tns:ObrotyWinien>0.00</tns:ObrotyWinien>
-<tns:ObrotyMa>1230.00</tns:ObrotyMa><tns:ObrotyWinienNarast>0.00</tns:ObrotyWinienNarast>
-<tns:ObrotyMaNarast>1230.00</tns:ObrotyMaNarast><tns:SaldoWinien>3770.00</tns:SaldoWinien>
-<tns:SaldoMa>0.00</tns:SaldoMa></tns:ZOiS>
-<tns:ZOiS typ="G"><tns:KodKonta>402</tns:KodKonta><tns:OpisKonta>Usługi obce</tns:OpisKonta>
-<tns:TypKonta>wynikowe</tns:TypKonta><tns:ObrotyWinien>1000.00</tns:ObrotyWinien></tns:ZOiS>
-<tns:ZOiS typ="G"><tns:KodKonta>222</tns:KodKonta><tns:OpisKonta>VAT naliczony</tns:OpisKonta>
-<tns:TypKonta>bilansowe</tns:TypKonta></tns:ZOiS>
-<tns:Dziennik typ="G"><tns:LpZapisuDziennika>1</tns:LpZapisuDziennika>
-<tns:NrZapisuDziennika>PK/1</tns:NrZapisuDziennika><tns:OpisDziennika>Bank</tns:OpisDziennika>
-<tns:NrDowoduKsiegowego>FV 7/2026</tns:NrDowoduKsiegowego><tns:RodzajDowodu>FV</tns:RodzajDowodu>
-<tns:DataOperacji>2026-10-05</tns:DataOperacji><tns:DataDowodu>2026-10-04</tns:DataDowodu>
-<tns:DataKsiegowania>2026-10-31</tns:DataKsiegowania><tns:KodOperatora>AB</tns:KodOperatora>
-<tns:OpisOperacji>Licencja</tns:OpisOperacji><tns:DziennikKwotaOperacji>1230.00</tns:DziennikKwotaOperacji>
-</tns:Dziennik>
-<tns:DziennikCtrl><tns:LiczbaWierszyDziennika>1</tns:LiczbaWierszyDziennika><tns:SumaKwotOperacji>1230.00</tns:SumaKwotOperacji></tns:DziennikCtrl>
-<tns:KontoZapis typ="G"><tns:LpZapisu>1</tns:LpZapisu><tns:NrZapisu>PK/1</tns:NrZapisu>
-<tns:KodKontaWinien>402</tns:KodKontaWinien><tns:KwotaWinien>1000.00</tns:KwotaWinien>
-<tns:KwotaWinienWaluta>230.00</tns:KwotaWinienWaluta><tns:KodWalutyWinien>EUR</tns:KodWalutyWinien>
-<tns:OpisZapisuWinien>Netto</tns:OpisZapisuWinien><tns:KodKontaMa>131</tns:KodKontaMa>
-<tns:KwotaMa>1230.00</tns:KwotaMa></tns:KontoZapis>
-<tns:KontoZapis typ="G"><tns:LpZapisu>2</tns:LpZapisu><tns:NrZapisu>PK/1</tns:NrZapisu>
-<tns:KodKontaWinien>222</tns:KodKontaWinien><tns:KwotaWinien>230.00</tns:KwotaWinien>
-<tns:KodKontaMa>null</tns:KodKontaMa><tns:KwotaMa>0.00</tns:KwotaMa></tns:KontoZapis>
-<tns:KontoZapisCtrl><tns:LiczbaWierszyKontoZapisj>2</tns:LiczbaWierszyKontoZapisj><tns:SumaWinien>1230.00</tns:SumaWinien><tns:SumaMa>1230.00</tns:SumaMa></tns:KontoZapisCtrl>
-</tns:JPK>
-"""
+JPK = (WORLDS / "jpk.xml").read_text(encoding="utf-8")
 
 
 def test_jpk(write):

@@ -2,60 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import bktools
 from bktools.errors import InputError, UnverifiedTableWarning
 
-HEAD = """#FLAGGA 0
-#PROGRAM "Bokföring" 1.0
-#FORMAT PC8
-#GEN 20261101
-#SIETYP 4
-#FNAMN "Exempel & Co AB"
-#ORGNR 556000-0000
-#RAR 0 20260101 20261231
-#RAR -1 20250101 20251231
-#TAXAR 2026
-#OMFATTN 20261031
-#KPTYP BAS2014
-#VALUTA SEK
-#KONTO 1930 "Företagskonto"
-#KONTO 2641 "Ingående moms"
-#KONTO 5800 "Resekostnader"
-#KONTO 9999 "Aldrig bokfört"
-#KTYP 1930 T
-#KTYP 5800 K
-#ENHET 5800 km
-#SRU 1930 7281
-#DIM 1 "Kostnadsställe"
-#OBJEKT 1 "10" "Norr"
-#IB 0 1930 10000.00 0
-#UB 0 1930 8900.50 0
-#IB -1 1930 500.00
-#UB -1 1930 10000.00
-#OIB 0 1930 {1 "10"} 4000.00
-#OUB 0 1930 {1 "10"} 3000.00
-#UB 0 2641 48.00
-#RES 0 5800 1051.50 12
-#RES -1 5800 99.00
-#PSALDO 0 202610 5800 {} 1051.50
-#PBUDGET 0 202610 5800 {} 2000.00
-"""
-VOUCHERS = """#VER A 1 20261003 "Tåg Göteborg" 20261004 "Åsa"
-{
-#TRANS 5800 {1 "10"} 800.00 20261002 "Biljett" 12 "Åsa"
-#TRANS 2641 {} 48.00
-#TRANS 1930 {} -848.00
-}
-#VER "" "" 20261015 "Lunch \\"Ö\\""
-{
-\t#BTRANS 5800 {} 999.00
-\t#RTRANS 5800 {} 251.50 "" "Rättad"
-\t#TRANS 5800 {} 251.50 "" "Rättad"
-\t#TRANS\t1930  {}   -251.5
-}
-"""
+WORLD = Path(__file__).parents[2] / "worlds" / "inputs" / "formats" / "bok.se"
+HEAD, _, VOUCHERS = WORLD.read_text(encoding="utf-8").partition("#VER A")
+VOUCHERS = f"#VER A{VOUCHERS}"
 
 
 def ledger(write, text, encoding="cp437", **options):
