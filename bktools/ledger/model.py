@@ -264,7 +264,8 @@ def _without_tax(
     if best.entries < home or best.unit.part == VOUCHER:
         views.append(on_nets(entries, books, ranked))
     if best.unit.is_sum or best.entries < KNOWN * home:
-        views.append((entries, books.by_lines(with_tax=True)))
+        if (books.gross != books.on_used).any():
+            views.append((entries, books.by_lines(with_tax=True)))
         views.append(on_lines(entries, books, is_sum=best.unit.is_sum))
     for view in filter(None, views):
         own, ledger = view
