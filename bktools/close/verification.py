@@ -21,10 +21,9 @@ from bktools.journal.statements import record_verification, verifications_of
 from bktools.journal.unknown_outcomes import sendings_in_doubt
 from bktools.journal.writing import open_for_writing
 from bktools.ledger import LedgerMatch
-from bktools.ledger.exported import months_of, of_other_months, with_file
+from bktools.ledger.exported import months_of, moved, of_other_months, remembered, with_file
 from bktools.ledger.findings import ANOTHER_MONTH
 from bktools.ledger.match import match_ledger
-from bktools.ledger.remembered import moved, remembered
 from bktools.ledger.settlements import Sending, Settlement, settlements
 from bktools.ledger.verdict import Reason
 from bktools.service import Service

@@ -1,7 +1,9 @@
-"""The exported entries that a ledger is compared with, with facts of their file."""
+"""What a verification reads beside the verdict: the entries' file, the ledger's months, and what moved."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -64,3 +66,32 @@ def with_file(exported: pd.DataFrame, entries: Any) -> pd.DataFrame:
     both = [name for name in names if name in journal.columns]
     filled = joined.with_columns(pl.coalesce(name, f"{name}{OF_FILE}").alias(name) for name in both)
     return to_pandas(filled.drop("key", *(f"{name}{OF_FILE}" for name in both)).to_arrow())
+
+
+# ---- what a verification remembers of a ledger, and what moved since
+
+
+def remembered(ledger: pd.DataFrame, month: str) -> list[dict[str, Any]]:
+    """Return number and exact sum of a month's postings by account: account, postings, amount (text)."""
+    rows = ledger[ledger["date"].dt.strftime("%Y-%m") == month]
+    exact = rows["amount"].map(lambda amount: Decimal() if pd.isna(amount) else Decimal(str(amount)))
+    accounts = exact.astype("object").groupby(rows["account_code"].astype(str))
+    return [
+        {"account": name, "postings": len(own), "amount": str(sum(own, Decimal()))} for name, own in accounts
+    ]
+
+
+def moved(before: Iterable[Mapping[str, Any]], now: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return how many postings and how much more each account has than in an earlier ledger."""
+    old, new = ({row["account"]: row for row in rows} for rows in (before, now))
+    nothing = {"postings": 0, "amount": "0"}
+    both = [(account, old.get(account, nothing), new.get(account, nothing)) for account in sorted(old | new)]
+    return [
+        {
+            "account": account,
+            "postings": has["postings"] - was["postings"],
+            "amount": Decimal(has["amount"]) - Decimal(was["amount"]),
+        }
+        for account, was, has in both
+        if has["postings"] != was["postings"] or Decimal(has["amount"]) != Decimal(was["amount"])
+    ]

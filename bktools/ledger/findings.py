@@ -103,31 +103,21 @@ class _Findings:
         self._judged, self._verdict, self._words = judged, judged.verdict, words
 
     def _finding(
-        self,
-        check: str,
-        reason: str,
-        entries: Sequence[int],
-        facts: Mapping[str, Any],
-        about: str = "",
-        look_first: Sequence[str] = (),
+        self, check: str, reason: str, entries: Sequence[int], facts: Mapping[str, Any], about: str = ""
     ) -> Finding:
         """Return a finding; a person looks first at postings that may be the entry's after all."""
         severity, who = FINDINGS[reason]
-        facts = {"currency": None, "named": None, **facts, "entries": len(entries)}
-        to_do = (
-            self._words("ledger_part.look_first", places=look_first, named=facts["named"])
-            if look_first
-            else self._words(f"ledger.{reason}.do", **facts)
-        )
+        facts = {"currency": None, "named": None, "look_first": None, **facts, "entries": len(entries)}
+        step = "ledger_part.look_first" if facts["look_first"] else f"ledger.{reason}.do"
         sentences = {
             "check": check,
             "severity": severity,
             "about": about,
             "message": self._words(f"ledger.{reason}.one", **facts),
-            "to_do": to_do,
+            "to_do": self._words(step, **facts),
             "who": who,
             "reason": reason,
-            "facts": JSON.encode({**facts, "look_first": look_first or None}),
+            "facts": JSON.encode(facts),
         }
         return Finding(tuple(entries), sentences)
 
@@ -156,10 +146,10 @@ class _Findings:
                 "of_batch": None if row.get("job_id") else row.get("batch_id"),
                 "places": self._places(second or verdict.postings(entry)) or None,
                 "named": self._named(second or look_first),
+                "look_first": self._places(look_first) or None,
             }
-            where = about(row, self._words)
             check = Status.BOOKED.code if code == MAY_BE_TWICE else code
-            yield self._finding(check, reason, [entry], facts, where, self._places(look_first))
+            yield self._finding(check, reason, [entry], facts, about(row, self._words))
 
     def _on_other_centres(self) -> list[int]:
         """Return which booked entries have postings, but none on their cost centre."""

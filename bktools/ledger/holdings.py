@@ -61,7 +61,7 @@ class Holdings:
     batches : tuple of str
         Batches that were sent before and are in the ledger as a whole: they show whose ledger it is.
     missing : mapping
-        By ID of an entry that is not in the ledger: the day until which its posting may follow.
+        By ID of an entry that is missing, or not covered yet: the day until which its posting may follow.
     days : tuple of date
         The first and the last day that the ledger shows; empty without any.
     """

@@ -10,8 +10,9 @@ A piece is free if no proven pair has it, and not all cheapest stories use it. T
                  any day, or all words of one of its texts within weeks.
     second ones  An entry whose amount is its own is booked, but may be so twice, if a free piece on its
                  account has its amount and its name: not a month later, when it is the next charge.
-    sending      An entry that was not sent is held back by what speaks against missing, from its day on; in
-                 a ledger of sums, and if its own amount there is not known, by any posting on its account.
+    sending      An entry that was not sent is held back by what speaks against missing, from three days
+                 before it on; in a ledger of sums, and if its own amount there is not known, by any posting
+                 on its account.
 """
 
 from __future__ import annotations
@@ -46,13 +47,13 @@ class Lookalikes:
     ----------
     study : Study
         The ledger; its case has the pieces that no proven pair has.
-    explained : collection
+    used : collection
         The pieces that all cheapest stories use.
     """
 
-    def __init__(self, study: Study, explained: Collection[PieceId]) -> None:
+    def __init__(self, study: Study, used: Collection[PieceId]) -> None:
         entries, status = study.entries, study.draft.status
-        free = [piece for piece in study.case.free.pieces if piece.id not in explained]
+        free = [piece for piece in study.case.free.pieces if piece.id not in used]
         is_undecided = np.isin(status[entries.e], (-1, Status.OPEN)) & (entries.is_home | ~entries.is_foreign)
         undecided = study.of(entries.e[is_undecided].tolist())
         self._case = replace(study.case, free=FreePieces(free, undecided))

@@ -393,7 +393,7 @@ def _decide_others(study: Study, pieces: Sequence[Piece], share: float) -> None:
         free = Lookalikes(study, ())
     else:
         telling = Telling(study, opened)
-        free = Lookalikes(study, telling.explained)
+        free = Lookalikes(study, telling.used)
         decide_missing(study, telling, foreign, free)
     leave_by_account(study)
     look_first(study, free)

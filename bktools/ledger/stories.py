@@ -59,7 +59,7 @@ def stories_of(case: Case, group: Group, pieces: Sequence[Piece]) -> list[Story]
     left_out = int(any(x.sent for x in group.entries))
     stories = [Story(frozenset(), left_out, {x.e: case.without_voucher(group) for x in group.entries})]
     for some in _combined(case, pieces):
-        stories += _Telling(case, group, some).stories()
+        stories += _PieceStories(case, group, some).stories()
     return stories
 
 
@@ -80,7 +80,7 @@ def _combined(case: Case, pieces: Sequence[Piece]) -> Iterator[Sequence[Piece]]:
                 yield [by_id[number] for number in ids]
 
 
-class _Telling:
+class _PieceStories:
     """The stories in which some pieces, and no others, are a group's own."""
 
     def __init__(self, case: Case, group: Group, pieces: Sequence[Piece]) -> None:
@@ -93,7 +93,7 @@ class _Telling:
         self.off = sum(piece.gross for piece in pieces) - group.total
         self.late = [piece for piece in pieces if self._is_late(piece) and not self._is_taken_back(piece)]
         self.far = sum(piece.day - group.due > case.gate[1] + UNDER_A_WEEK for piece in self.late)
-        self.odd = sum(case.lateness(group, piece) for piece in self.late) + self._in_other_words()
+        self.odd = sum(map(self._lateness, self.late)) + self._in_other_words()
 
     def _names_one(self, piece: Piece) -> bool:
         return any(x.is_named_in(piece.text) for x in self.entries)
@@ -109,6 +109,12 @@ class _Telling:
         reversals = [other for other in self.pieces if other.takes_back(piece)]
         equal = [one for one in self.pieces if all(other.takes_back(one) for other in reversals)]
         return len(equal) == len(reversals) > 0
+
+    def _lateness(self, piece: Piece) -> int:
+        """Return the mistakes of a late piece; one that follows a reversal soon is booked again."""
+        reversals = [one for one in self.pieces if any(one.takes_back(other) for other in self.pieces)]
+        is_again = any(0 <= piece.day - one.day <= UNDER_A_WEEK for one in reversals)
+        return 1 if is_again else self.case.lateness(self.group, piece)
 
     def _in_other_words(self) -> int:
         equal = [piece for piece in self.pieces if piece.gross == self.group.total]
@@ -146,7 +152,7 @@ class _Telling:
         """Yield the stories without a piece that takes back an entry, with the entry reversed."""
         for part, piece in self._reversals():
             others = [other for other in self.pieces if other is not piece]
-            for story in _Telling(self.case, self.group, others).stories():
+            for story in _PieceStories(self.case, self.group, others).stories():
                 states = {story.status[x.e] for x in part}
                 if states in ({self.there}, {Status.OPEN}):
                     own = Status.REVERSED if states == {self.there} else Status.OPEN
@@ -192,7 +198,7 @@ class _Telling:
                 # A second posting may come after the gate. A week later it is as likely of others.
                 first = min(pieces, key=lambda piece: piece.day)
                 second = [piece for piece in self.late if piece.gross == cents and piece is not first]
-                lateness = sum(case.lateness(self.group, piece) for piece in second)
+                lateness = sum(map(self._lateness, second))
                 own = Status.OPEN if self._is_of_others(part) else Status.BOOKED_TWICE
                 yield self.story(1 - lateness + self.far, self.booked | {x.e: own for x in part})
 

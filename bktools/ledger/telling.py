@@ -32,7 +32,7 @@ class Telling:
     ----------
     groups : sequence of Group
         The groups that are told.
-    explained : set
+    used : set
         The pieces that each solution uses: they are of no other entry.
     differences : mapping
         What the pieces of an open group have more than the group, where it is known.
@@ -40,7 +40,7 @@ class Telling:
 
     def __init__(self, study: Study, groups: Sequence[Group]) -> None:
         self.study, self.case, self.groups = study, study.case, groups
-        self.explained: set[PieceId] = set()
+        self.used: set[PieceId] = set()
         self.differences: dict[int, int | None] = {}
         self._holds = {group.number: may_hold(self.case, group) for group in groups}
         self._stories = {
@@ -84,7 +84,7 @@ class Telling:
             if one.off
             for number in one.pieces
         }
-        self.explained |= always - off
+        self.used |= always - off
 
     def _give(self, x: Entry, states: set[Status], shown: Sequence[Piece]) -> None:
         draft = self.study.draft

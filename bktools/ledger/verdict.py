@@ -142,7 +142,7 @@ class Verdict:
         The matched group of each entry, and of each posting; -1 without one. A group has its entries and its
         postings alone: each posting is of one group at most.
     evidence : mapping
-        Rows of the postings to look at, for each entry without a matched group.
+        Rows of the postings to look at, for each entry that was not simply counted.
     look_first : mapping
         Rows of other postings that may be an entry's after all, to look at before a correction is ordered, or
         before an entry is sent.
@@ -179,7 +179,7 @@ class Verdict:
         return tuple(dict.fromkeys((*own, *self.evidence.get(entry, ()))))
 
     def decide(self, entries: Any, status: Any, reason: Reason | None = None) -> None:
-        """Give entries their status, and the reason why they are not comparable."""
+        """Give entries their status, and the reason why they are open or not comparable."""
         assert np.all(self.status[entries] < 0), "an entry gets its status once"
         self.status[entries] = status
         if reason is not None:

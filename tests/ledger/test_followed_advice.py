@@ -27,10 +27,12 @@ def voucher(lines, name, date, text, sides):
     return [own | {"Account": account, "Amount": str(amount)} for account, amount in sides]
 
 
-def undone(lines, booked, name):
-    """Return a voucher that takes back another one."""
-    own = vouchers(lines, booked)
+def undone(lines, booked, text, name):
+    """Return a voucher that takes back the lines with a text of another one; all, where it has no texts."""
+    own = [line for line in vouchers(lines, booked) if line.get("Text", text) == text]
     sides = [(line["Account"], -Decimal(line["Amount"])) for line in own]
+    total = sum(amount for _, amount in sides)
+    sides += [(creditors(lines), -total)] if total else []
     return voucher(lines, name, own[0]["Date"], f"Storno {own[0].get('Text', '')}", sides)
 
 
@@ -55,7 +57,7 @@ def followed(lines, row, postings, number, sign):
             sides = [(row["account_code"], -amount), (other, amount)]
             return voucher(lines, f"S{number}", day, f"Storno {text}", sides)
         case _:
-            return [*undone(lines, own[0], f"S{number}"), *anew]
+            return [*undone(lines, own[0], row.get("booked_text"), f"S{number}"), *anew]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -15,7 +14,6 @@ import bktools
 from bktools.errors import ArgumentError
 from bktools.ledger.settlements import Sending, settlements
 
-FILES = Path(__file__).parents[1] / "inputs" / "formats" / "files"
 EXPORTED = dt.date(2026, 12, 5)
 ENDED = Sending(dt.datetime(2026, 10, 31, 19, tzinfo=dt.UTC))
 
@@ -182,26 +180,3 @@ def test_what_a_person_explained_is_evidence():
     assert found.text.endswith("explained by hand: A 80")
     with pytest.raises(ArgumentError, match="explained must name a voucher"):
         of_batch1(entries, postings, explained=["A 99"])
-
-
-# Files of other tests, the place in the head of each, and what says there when it was exported.
-HEADS = {
-    "accounts.se": (b"#GEN 20261101", b"#GEN %s", b"20261103"),
-    "datev_postings.csv": (b"20261101120000000", b"%s", b"20261103093000000"),
-    "saft.xml": (
-        b"<AuditFileVersion>",
-        b"<AuditFileDateCreated>%s</AuditFileDateCreated><AuditFileVersion>",
-        b"2026-11-03",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", HEADS)
-def test_a_file_says_when_it_was_exported(tmp_path, name):
-    """The date in the head of a ledger is kept and noted; one that is no date is none."""
-    place, head, day = HEADS[name]
-    for written, expected in ((day, "2026-11-03"), (b"someday", None)):
-        (tmp_path / name).write_bytes((FILES / name).read_bytes().replace(place, head % written))
-        about = bktools.read_general_ledger(tmp_path / name).attrs["bktools"]
-        assert about["exported_at"] == expected
-        assert any("2026-11-03" in note for note in about["notes"]) == (expected is not None)

@@ -71,24 +71,6 @@ def test_no_net_hides_a_wrong_account(name, seed):
     assert verdicts(name, [seed], 300, 3)[1] == []
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("seed", range(1, 21))
-def test_no_status_is_wrong_in_other_companies(seed):
-    """Twenty more companies, with six styles each."""
-    for name in [name for place, name in enumerate(STYLES) if place % 5 == seed % 5]:
-        for errors in (0, 3):
-            _, wrong = verdicts(name, [seed], 300, errors)
-            assert wrong == []
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", [name for name in STYLES if name.startswith(("account and day", "day"))])
-def test_sums_of_many_entries(name):
-    """No status is wrong in sums of a day with 5,000 entries."""
-    _, wrong = verdicts(name, [1], 5_000, 3)
-    assert wrong == []
-
-
 def table(seeds, sizes):
     """Yield the lines of the table."""
     yield (

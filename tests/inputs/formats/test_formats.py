@@ -47,6 +47,29 @@ def test_ledgers_of_files_as_people_have_them(name):
     assert postings(FILES / name) == EXPECTED[name]["postings"]
 
 
+# By file: a place in its head, and what says there when it was exported.
+HEADS = {
+    "accounts.se": (b"#GEN 20261101", b"#GEN %s", b"20261103"),
+    "datev_postings.csv": (b"20261101120000000", b"%s", b"20261103093000000"),
+    "saft.xml": (
+        b"<AuditFileVersion>",
+        b"<AuditFileDateCreated>%s</AuditFileDateCreated><AuditFileVersion>",
+        b"2026-11-03",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_a_file_says_when_it_was_exported(tmp_path, name):
+    """The date in the head of a ledger is kept and noted; one that is no date is none."""
+    place, head, day = HEADS[name]
+    for written, expected in ((day, "2026-11-03"), (b"someday", None)):
+        (tmp_path / name).write_bytes((FILES / name).read_bytes().replace(place, head % written))
+        about = bktools.read_general_ledger(tmp_path / name).attrs["bktools"]
+        assert about["exported_at"] == expected
+        assert any("2026-11-03" in note for note in about["notes"]) == (expected is not None)
+
+
 def test_every_format_is_met():
     """Each of the files above is of another line of the table, and a plain table is of none."""
     found = {recognised(Source(FILES / name, "ledger")) for name in EXPECTED}
