@@ -200,7 +200,10 @@ DONE = {
         "Zeilen aus accounting_entries.csv (.|\n)*nicht bereit(.|\n)*nichts wurde gesendet",
     ),
     "German months": Promise(
-        "periods --sandbox --language de", Exit.DONE, "^Monat des Abschlusses\tStand", "offen heißt: zurückgehalten"
+        "periods --sandbox --language de",
+        Exit.DONE,
+        "^Monat des Abschlusses\tStand",
+        "offen heißt: zurückgehalten",
     ),
     "a German reconciliation": Promise(
         "reconcile --sandbox --language de", Exit.DONE, r"Abgleich: \d+ Befunde \(\d+ Fehler, ", ""
