@@ -185,7 +185,7 @@ DONE = {
     "a German comparison has German headings, days and amounts": Promise(
         "versus december.csv {entries} --by supplier --language de",
         Exit.DONE,
-        "^Lieferant\tWährung\tDezember 2026\tOktober 2026\tUnterschied\t%\tVerursacht von\n.*\t1\\d*,",
+        "^Lieferant\tWährung\tDezember 2026\tOktober 2026\tDifferenz\t%\tverursacht durch\n.*\t1\\d*,",
         "1 Unterschied\n",
     ),
     "German sums": Promise(
@@ -200,7 +200,10 @@ DONE = {
         "Zeilen aus accounting_entries.csv (.|\n)*nicht bereit(.|\n)*nichts wurde gesendet",
     ),
     "German months": Promise(
-        "periods --sandbox --language de", Exit.DONE, "^Monat des Abschlusses\tStand", "offen: zurückgehalten"
+        "periods --sandbox --language de",
+        Exit.DONE,
+        "^Monat des Abschlusses\tStand",
+        "offen heißt: zurückgehalten",
     ),
     "a German reconciliation": Promise(
         "reconcile --sandbox --language de", Exit.DONE, r"Abgleich: \d+ Befunde \(\d+ Fehler, ", ""
@@ -237,7 +240,7 @@ DONE = {
         "config --environment nowhere --language de",
         Exit.CONFIGURATION,
         "^$",
-        "die Umgebung 'nowhere' hat keine base_url: ",
+        "die Umgebung „nowhere“ hat keine base_url: ",
     ),
     "German settings": Promise(
         "config --sandbox --language de", Exit.DONE, "^Einstellungen\n(.|\n)*  token +[(]nicht gesetzt[)]"
