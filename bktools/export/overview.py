@@ -19,7 +19,7 @@ from bktools.findings.check import ERROR, SEVERITIES
 from bktools.frames.columns import with_column
 from bktools.frames.findings import lines_of
 from bktools.frames.sums import Sum, money_of, number_of_entries, sums_of, with_one_reason
-from bktools.wording import words
+from bktools.wording import Words, words
 
 # The columns of a summary of the findings.
 SUMMARY = ("severity", "check", "entries", "value", "message", "to_do", "who")
@@ -46,11 +46,18 @@ class Overview:
             for currency, amount in amounts_of_ready(self.rows).items()
         ]
         rows: list[Any] = list(self.needs_action.itertuples())
-        reasons = [
-            (row.severity, row.entries, row.check, ": ".join(filter(None, [row.value, _fact_and_step(row)])))
-            for row in rows
-        ]
-        lines += lines_of(reasons, texts)
+        lines += lines_of(
+            (
+                (
+                    _standing(row, texts),
+                    row.entries,
+                    texts.name("entry", row.check),
+                    ": ".join(filter(None, [row.value, _fact_and_step(row)])),
+                )
+                for row in rows
+            ),
+            texts,
+        )
         return [*lines, *(INDENT + line for line in self._not_checked())]
 
     @property
@@ -59,7 +66,8 @@ class Overview:
         texts, rows = words(), list[Any](self.needs_action.itertuples())
         reasons = [
             (
-                f"{views.MARKS[row.severity]} {texts.name('entry', row.check)}",
+                _standing(row, texts),
+                texts.name("entry", row.check),
                 # A currency stays beside its amount.
                 row.value.replace(" ", "\u00a0").replace(",\u00a0", ", "),
                 row.entries,
@@ -78,7 +86,9 @@ class Overview:
         parts = [
             views.heading(self._headline()),
             views.table(heads("currency", "ready"), ready, total=len(ready), looks=["", views.TO_THE_RIGHT]),
-            views.table(heads("reason", "value", "entries", "message", "who"), reasons, total=len(reasons)),
+            views.table(
+                heads("fate", "reason", "value", "entries", "message", "who"), reasons, total=len(reasons)
+            ),
             views.table([""], not_checked, total=len(not_checked)),
             views.next_steps(self.next_steps),
         ]
@@ -137,6 +147,13 @@ def amounts_of_ready(rows: pa.Table) -> dict[str, Decimal]:
     if not {"currency", "amount"} <= set(rows.column_names):
         return {}
     return dict(sorted(Sum({}, money_of(rows)).amounts.items()))
+
+
+def _standing(row: Any, texts: Words) -> str:
+    """Return what becomes of the entries of a row of `needs_action`; of a warning, its severity."""
+    if row.severity != ERROR:
+        return texts.name("severity", row.severity)
+    return texts.name("fate", FATE_OF_REASON[row.check])
 
 
 def _fact_and_step(row: Any) -> str:

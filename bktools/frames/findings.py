@@ -24,7 +24,7 @@ class _Group:
 
 
 def by_check(findings: pd.DataFrame, words: Words, section: str) -> Iterator[tuple[str, int, str, str]]:
-    """Yield severity, how many findings, check and sentence: one for one finding, another for several.
+    """Yield severity, how many findings, name and sentence: one for one finding, another for several.
 
     Findings of a check whose sentence would differ, as by their currency, are apart.
 
@@ -52,29 +52,31 @@ def by_check(findings: pd.DataFrame, words: Words, section: str) -> Iterator[tup
     for (severity, check, _), group in groups.items():
         form = "one" if group.count == 1 else "many"
         sentence = words(f"{section}.{check}.{form}", **{**group.facts, "count": group.count})
-        yield severity, group.count, check, ": ".join(filter(None, [sentence, words.listed(group.about)]))
+        name = words.name(section, check)
+        yield severity, group.count, name, ": ".join(filter(None, [sentence, words.listed(group.about)]))
 
 
 def lines_of(rows: Iterable[tuple[str, int, str, str]], words: Words) -> list[str]:
-    """Return rows of severity, number, check and sentence as indented lines with aligned columns."""
-    texts = [
-        (words.name("severity", severity), number(count, words.language), *others)
-        for severity, count, *others in rows
-    ]
+    """Return rows of a word, a number, a name and a sentence as indented lines with aligned columns."""
+    texts = [(word, number(count, words.language), *others) for word, count, *others in rows]
     return listed(texts, room(), indent=INDENT, to_the_right=[1])
 
 
 def as_lines(findings: pd.DataFrame, words: Words, section: str) -> list[str]:
     """Return a line a check, and one that says where all findings are; they are indented."""
-    lines = lines_of(by_check(findings, words, section), words)
+    found = [
+        (words.name("severity", severity), count, name, sentence)
+        for severity, count, name, sentence in by_check(findings, words, section)
+    ]
+    lines = lines_of(found, words)
     return [*lines, f"{INDENT}{words('command.all_findings')}"] if lines else []
 
 
 def as_html(findings: pd.DataFrame, words: Words, section: str, counted: str, where: str) -> str:
     """Return a table with one row for each check; its things are `counted`, `where` names all of them."""
     rows = [
-        (f"{views.MARKS[severity]} {words.name('severity', severity)}", count, check, sentence)
-        for severity, count, check, sentence in by_check(findings, words, section)
+        (f"{views.MARKS[severity]} {words.name('severity', severity)}", count, name, sentence)
+        for severity, count, name, sentence in by_check(findings, words, section)
     ]
     names = ("severity", counted, "check", "finding")
     headings = [words(f"report.column.{name}") for name in names]
