@@ -175,11 +175,10 @@ def _say_reading(facts: Mapping[str, Any]) -> None:
     if facts["days"]:
         typer.echo(f"\n{texts('command.days', **facts['days'])}")
     for row in facts["sums"]:
-        amount = texts.amount(row["amount"], row["currency"])
-        currency = row["currency"] or texts("command.no_currency")
+        money = texts.money({row["currency"] or "": row["amount"]})
         is_balanced = "account_code" in facts["columns"] and not row["amount"]
         key = "command.balanced" if is_balanced else "command.sum"
-        typer.echo(texts(key, currency=currency, amount=amount, count=row["rows"]))
+        typer.echo(texts(key, currency=row["currency"], money=money, count=row["rows"]))
     for text in facts["notes"]:
         typer.echo(capitalized(texts("command.note", text=text)))
 

@@ -201,8 +201,7 @@ class _Findings:
             "named": self._named(group.postings),
             "candidates": [about(row, words) for row in rows[:MOST_CANDIDATES]],
         }
-        until = facts["last"] if facts["last"] != facts["first"] else None
-        where = words("ledger_part.group", accounts=facts["accounts"], first=facts["first"], until=until)
+        where = words("ledger_part.group", **facts)
         row = {
             "accounts": ", ".join(facts["accounts"]),
             "first_day": facts["first"],

@@ -100,6 +100,7 @@ class Words:
                 read |= {"currency"} if kind == "amount" else set()
                 read |= {argument.partition(" ")[2]} - {""} if kind == "named" else set()
                 read |= {"field", "currency", argument} if kind == "values" else set()
+                read |= {argument} if kind == "days" else set()
                 read |= self.facts_of(argument) - {"value"} if kind == "if" else set()
         return frozenset(read)
 
@@ -181,6 +182,12 @@ def _values(words: Words, value: Any, beside: str, facts: Mapping[str, Any]) -> 
     return " + ".join(map(visible_line, shown)) or words("part.nothing")
 
 
+def _days(words: Words, value: Any, last: str, facts: Mapping[str, Any]) -> str:
+    if facts[last] == value:
+        return words.day(value)
+    return words("list.days", first=value, last=facts[last])
+
+
 def _each(words: Words, value: Any, key: str, _: Mapping[str, Any]) -> str:
     return words.listed([words(key, **item) for item in value], most=len(value))
 
@@ -192,6 +199,7 @@ _WRITERS: Mapping[str, Callable[[Words, Any, str, Mapping[str, Any]], str]] = {
     "amount": lambda words, value, _, facts: words.amount(value, facts["currency"]),
     "number": lambda words, value, _, __: numbers.number(value, words.language),
     "percent": lambda words, value, _, __: numbers.percent(Decimal(str(value)), words.language),
+    "days": _days,
     "day": lambda words, value, _, __: numbers.day(value, words.language),
     "month": lambda words, value, _, __: numbers.month(value, words.language),
     "moment": lambda words, value, _, __: numbers.moment(value, words.language),

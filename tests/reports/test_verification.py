@@ -101,7 +101,7 @@ def test_what_is_not_due_yet_is_no_difference(lags: tuple[int, ...]):
     match = bktools.match_ledger(entries, booked.drop(20), period="2026-10")
     [usual] = match.findings.loc[match.findings["reason"] == "another_month", "message"]
     late = entries[~is_shown]
-    assert usual.startswith(f"{len(late)} entries from {late['date'].min():%Y-%m-%d} to 2026-10-31")
+    assert usual.startswith(f"{len(late)} entries of {late['date'].min():%Y-%m-%d} to 2026-10-31")
     assert f"EUR {late['amount'].sum():,.2f}" in usual
     shown = replace(shown, match=match)
     assert shown.differences["check"].tolist() == ["missing"]

@@ -23,6 +23,7 @@ EXAMPLES: dict[str, Any] = {
     "amount": "12.50",
     "number": 1234,
     "day": "2026-10-06",
+    "days": "2026-10-06",
     "month": dt.date(2026, 10, 6),
     "moment": "2026-10-06T08:05:00+00:00",
     "list": ["a", "b", "c", "d"],
@@ -66,6 +67,8 @@ def test_each_sentence_can_be_made(language: str):
                 assert kind in _WRITERS or texts.has(f"noun.{kind}.one"), f"{key}: {spec}"
             if kind == "values":
                 facts[argument] = ["Hotel"]
+            elif kind == "days":
+                facts[argument] = "2026-10-31"
             # Two places of a sentence may write one fact in two forms.
             facts.setdefault(
                 field, "2026-10-06" if kind == "name" else EXAMPLES.get(kind, 3 if kind else "text")
