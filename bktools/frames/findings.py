@@ -64,11 +64,11 @@ def lines_of(rows: Iterable[tuple[str, int, str, str]], words: Words) -> list[st
 
 def as_lines(findings: pd.DataFrame, words: Words, section: str) -> list[str]:
     """Return a line a check, and one that says where all findings are; they are indented."""
-    found = [
+    rows = [
         (words.name("severity", severity), count, name, sentence)
         for severity, count, name, sentence in by_check(findings, words, section)
     ]
-    lines = lines_of(found, words)
+    lines = lines_of(rows, words)
     return [*lines, f"{INDENT}{words('command.all_findings')}"] if lines else []
 
 

@@ -21,7 +21,7 @@ from bktools.errors import ArgumentError, FileNoteWarning, InputError
 from bktools.inputs.fields import options_of
 from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import damaged
-from bktools.inputs.options import Options, checked
+from bktools.inputs.options import Options, checked, without_lines
 from bktools.settings import config_path
 from bktools.wording import words
 
@@ -39,12 +39,16 @@ class FileMapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kind: _Kind
     headings: tuple[str, ...]
     options: dict[str, Any] = msgspec.field(default_factory=dict)
+    # SHA-256 of the file that they read: lines of `skip_rows` hold for it alone.
+    made_for: str = ""
 
     def toml(self) -> str:
         """Return the mapping as its file has it."""
         plain = {name: value for name, value in self.options.items() if not isinstance(value, Mapping)}
         tables = {f"options.{name}": value for name, value in self.options.items() if name not in plain}
-        lines = [f"kind = {_quoted(self.kind)}", "headings = ["]
+        lines = [f"kind = {_quoted(self.kind)}"]
+        lines += [f"made_for = {_quoted(self.made_for)}"] if self.made_for else []
+        lines += ["headings = ["]
         lines += [*(f"    {_quoted(text)}," for text in self.headings), "]"]
         for title, values in {"options": plain, **tables}.items():
             lines += ["", f"[{title}]"] if values else []
@@ -132,9 +136,16 @@ def mapping_for(
     if len(fitting) > 1:
         names = [mapping.name for mapping in fitting]
         raise damaged(str(path), "several_mappings", names=names, folder=str(folder()))
-    if fitting:
-        return fitting[0]
-    return mappings[0] if len(named) == 1 and not must_fit else None
+    if not fitting and len(named) == 1 and not must_fit:
+        fitting = mappings
+    return _without_lines_of_others(fitting[0], path) if fitting else None
+
+
+def _without_lines_of_others(mapping: FileMapping, path: str | PathLike[str]) -> FileMapping:
+    """Return a mapping without the lines to skip where they are of another file."""
+    if not mapping.made_for or mapping.made_for == Source(path, mapping.kind).sha256:
+        return mapping
+    return msgspec.structs.replace(mapping, options=without_lines(mapping.options))
 
 
 def _placed(mapping: FileMapping, source: Source) -> FileMapping | None:
@@ -182,7 +193,10 @@ def made_from(frame: pd.DataFrame, name: str, kind: str) -> FileMapping | None:
     """
     about = frame.attrs["bktools"]
     options = about["options"]
-    return FileMapping(name, kind, tuple(about["headings"]), options) if options else None
+    if not options:
+        return None
+    made_for = about["sha256"] if without_lines(options) != options else ""
+    return FileMapping(name, kind, tuple(about["headings"]), options, made_for)
 
 
 def _comparable(texts: Iterable[str]) -> list[str]:

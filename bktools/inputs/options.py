@@ -52,6 +52,8 @@ def _are_rows(value: str) -> bool:
 
 _PAIRS = Rule(lambda one: isinstance(one, Mapping), "must map names to words")
 _FLAG = Rule(lambda one: isinstance(one, bool), "must be True or False")
+# A part of `skip_rows` that names lines; each other part is a pattern.
+_LINES = re.compile(r"[\d,\- ]+")
 _LINE = Rule(lambda one: type(one) is int, "must be the number of a line")
 _ROWS = Rule(_are_rows, "must be lines such as 52,54-60, or a regular expression")
 _CHARACTER = Rule(lambda one: isinstance(one, str) and len(one) == 1, "must be one character")
@@ -237,7 +239,7 @@ def keeps_reports(options: Options) -> bool:
 def skipped(options: Options) -> Iterator[tuple[set[int], re.Pattern[str] | None]]:
     """Yield the lines, or the pattern, of each part of `skip_rows`."""
     for part in options.get("skip_rows", "").split(";"):
-        if re.fullmatch(r"[\d,\- ]+", part):
+        if _LINES.fullmatch(part):
             spans = (one.partition("-") for one in part.split(",") if one.strip())
             yield (
                 {line for first, _, last in spans for line in range(int(first), int(last or first) + 1)},
@@ -245,6 +247,13 @@ def skipped(options: Options) -> Iterator[tuple[set[int], re.Pattern[str] | None
             )
         elif part not in ("", "none"):
             yield set(), re.compile(part, re.IGNORECASE)
+
+
+def without_lines(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options without the lines of `skip_rows`: they are of one file, and patterns are of any."""
+    parts = [part for part in options.get("skip_rows", "").split(";") if not _LINES.fullmatch(part)]
+    others = {name: value for name, value in options.items() if name != "skip_rows"}
+    return {**others, "skip_rows": ";".join(parts)} if any(parts) else others
 
 
 def plus(options: Options, more: Options) -> Options:

@@ -230,6 +230,17 @@ def test_a_script_names_a_saved_mapping(write):
         bktools.read_general_ledger(path, mapping="kontan")
 
 
+def test_lines_of_a_mapping_are_of_one_file(write):
+    """Lines that a mapping leaves out are those of the file that it was made for; a pattern is of any."""
+    text = "Date;Amount;Text\n2026-10-01;1,00;a\n2026-10-02;2,00;Saldo\n2026-10-03;3,00;c\n"
+    path, later = write(text), write(text.replace("-10-", "-11-"), "later.csv")
+    write_mapping(
+        made_from(bktools.read_entries(path, skip_rows="4;Saldo", currency="EUR"), "card", "entries")
+    )
+    for file, amounts in ((path, [1.0]), (later, [1.0, 3.0])):
+        assert bktools.read_entries(file, mapping="card")["amount"].tolist() == amounts
+
+
 def test_notes_are_in_the_language_of_the_reader(write, monkeypatch):
     """Whoever shows a file's notes shows them in the reader's language."""
     about = bktools.read_entries(write("Date;Amount\n2026-10-01;1,00\n"), currency="EUR").attrs["bktools"]
