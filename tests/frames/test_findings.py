@@ -26,11 +26,11 @@ def test_one_and_several_have_their_own_sentence():
     )
     several, one = by_check(findings, words("en"), "entry")
     text = words("en")
-    assert several[:3] == ("error", 5, "no_date")
+    assert several[:3] == ("error", 5, "no date")
     assert several[3].startswith(text("entry.no_date.many"))
     assert "Invoice 0" in several[3]
     assert "Invoice 3" not in several[3]
-    assert one == ("warning", 1, "no_employee", f"{text('entry.no_employee.one')}: Taxi")
+    assert one == ("warning", 1, "no employee", f"{text('entry.no_employee.one')}: Taxi")
 
 
 def test_findings_that_read_differently_are_apart():
