@@ -46,18 +46,16 @@ class Overview:
             for currency, amount in amounts_of_ready(self.rows).items()
         ]
         rows: list[Any] = list(self.needs_action.itertuples())
-        lines += lines_of(
+        reasons = [
             (
-                (
-                    _standing(row, texts),
-                    row.entries,
-                    texts.name("entry", row.check),
-                    ": ".join(filter(None, [row.value, _fact_and_step(row)])),
-                )
-                for row in rows
-            ),
-            texts,
-        )
+                _standing(row, texts),
+                row.entries,
+                texts.name("entry", row.check),
+                ": ".join(filter(None, [row.value, _fact_and_step(row)])),
+            )
+            for row in rows
+        ]
+        lines += lines_of(reasons, texts)
         return [*lines, *(INDENT + line for line in self._not_checked())]
 
     @property
