@@ -37,7 +37,6 @@ from bktools.spending.rates import (
     with_home,
 )
 from bktools.spending.sums import KEYS
-from bktools.wording import Words
 
 # Of what was spent in the month in the company's own currency: a smaller change is in the CSV file alone.
 LISTED_SHARE = 0.01
@@ -170,19 +169,14 @@ def budget_tables(
         )
         for by in (keys, [])
     )
-    labels = [_label(row, keys, request.words) for row in rows.iter_rows(named=True)]
+    labels = [_label(row, keys) for row in rows.iter_rows(named=True)]
     rows = rows.select(pl.Series("about", labels, pl.String), pl.all())
     large = rows.filter(_is_large(request, spent))
     tables = {"all_budget": rows, "budget": large, "budget_total": totals}
     return {name: to_arrow(table) for name, table in tables.items()}
 
 
-def _label(row: Mapping[str, Any], keys: Sequence[str], words: Words) -> str:
-    """Return the names of a row; the service lacks one whose name is its ID. All are of one company."""
-    names: list[str] = []
-    for key in (key for key in keys if key != "company"):
-        columns, identifier = KEYS[key]
-        known = [row[name] for name in columns if row.get(name)]
-        is_unknown = identifier is not None and known == [row.get(identifier)]
-        names += [words(f"unknown.{key}")] if is_unknown else known
-    return " ".join(names)
+def _label(row: Mapping[str, Any], keys: Sequence[str]) -> str:
+    """Return the names of a row. All rows are of one company."""
+    columns = (name for key in keys if key != "company" for name in KEYS[key][0])
+    return " ".join(row[name] for name in columns if row.get(name))

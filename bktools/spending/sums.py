@@ -21,7 +21,7 @@ from bktools.frames.names import month_and_company, with_names
 from bktools.frames.schema import TEXT, Month, to_pandas
 from bktools.frames.sums import HOME, NO_CURRENCY, summed, sums_of
 from bktools.spending.rates import in_own_currency, rates_of
-from bktools.wording import Sentence, words
+from bktools.wording import Sentence, Words, words
 
 # A key of `by`: the columns that show it, and the identifier that tells two of the same name apart.
 KEYS: dict[str, tuple[tuple[str, ...], str | None]] = {
@@ -33,6 +33,8 @@ KEYS: dict[str, tuple[tuple[str, ...], str | None]] = {
     "company": (("company_id",), None),
     "month": (("month",), None),
 }
+# The frames that have the names of a key.
+FRAMES = {"category": "categories", "employee": "employees"}
 COLUMNS = {name for names, identifier in KEYS.values() for name in (*names, identifier)}
 # Keys that entries may get from something else than a column of their own.
 ADVISED = ("account", "month")
@@ -70,7 +72,8 @@ def spend(
         any other column, also by its heading in the file. An empty sequence gives the total of each currency.
     categories, accounts, employees : DataFrame, optional
         As `load_categories`, `load_accounts` and `load_employees` return them, for names. Without them
-        categories and employees have the names of the file, or are shown by ID.
+        categories and employees have the names of the file, or are shown by ID; one that the frames do
+        not have is an "unknown category" with the beginning of its ID.
     period : str, Period, date or datetime, optional
         Only the entries of a month, a quarter, a year or several months: 2026-10, 2026-Q3, 2026,
         2026-01..2026-10. `frame.attrs["bktools"]["without_date"]` counts the entries without a date, which
@@ -227,7 +230,8 @@ def grouped_by(
     first: tuple[str, ...] = ()
     for key in keys:
         names, _ = KEYS.get(key, ((key,), None))
-        if not (of_key := _key(rows, key)):
+        has_frame = frames.get(FRAMES.get(key, "")) is not None
+        if not (of_key := _key(rows, key, words(language) if has_frame else None)):
             code = f"no_key_{key}" if key in ADVISED else "no_key"
             facts = {"key": _name_of(key), "columns": ", ".join(_columns_of(entries))}
             raise InputError(Sentence(f"error.{code}", **facts), source=source)
@@ -283,16 +287,25 @@ def columns_of(keys: Sequence[str]) -> set[str]:
     return wanted
 
 
-def _key(rows: pa.Table, key: str) -> dict[str, pa.ChunkedArray]:
-    """Return the columns of a key as text; blank ones are null. Nothing where the rows have no such key."""
+def _unknown(key: str, ids: pa.ChunkedArray, texts: Words) -> dict[str, str]:
+    """Return the names of groups that the service does not know, by ID."""
+    return {one: texts(f"unknown.{key}", id=one[:8]) for one in pc.unique(ids).to_pylist() if one}
+
+
+def _key(rows: pa.Table, key: str, texts: Words | None) -> dict[str, pa.ChunkedArray]:
+    """Return the columns of a key as text; blank ones are null. Nothing where the rows have no such key.
+
+    `texts` name groups that are not in the frames; without them, a group without a name is shown by its ID.
+    """
     names, identifier = KEYS.get(key, ((key,), None))
     if key == "month" and "date" in rows.column_names:
         return {"month": _months(rows)}
     if identifier is not None and identifier in rows.column_names:
         ids = pc.ascii_lower(_text(rows.column(identifier)))
-        # A group without a name is shown by its ID.
         named = _text(rows.column(names[0])) if names[0] in rows.column_names else pa.nulls(len(rows), TEXT)
-        return {names[0]: pc.coalesce(named, ids), identifier: ids}
+        others = {} if texts is None else _unknown(key, ids.filter(pc.is_null(named)), texts)
+        unnamed = pl.Series(pl.from_arrow(ids)).replace(others).to_arrow()
+        return {names[0]: pc.coalesce(named, pc.cast(unnamed, TEXT)), identifier: ids}
     if names[0] not in rows.column_names:
         return {}
     return {
