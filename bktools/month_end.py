@@ -187,7 +187,7 @@ def close_month(
     target = target if apply else planned_beside(target)
     check_target(target, *books)
     close = run_close(request)
-    earlier = earlier_close(target, applied=apply)
+    earlier = earlier_close(target)
     try:
         written = write_folder(close, target, profile)
     except StorageError as error:
@@ -195,4 +195,5 @@ def close_month(
             raise
         count = close.run.outcomes("jobs").get("ACCEPTED", 0)
         raise StorageError(Sentence("error.sent_and_not_written", why=str(error), count=count)) from error
+    earlier = earlier if earlier and earlier.exists() else None
     return replace(close, folder=written, earlier_folder=earlier, html=notebook(close))

@@ -224,8 +224,8 @@ class StepResults:
         The command that resolves each batch whose outcome is unknown.
     own : str, optional
         The company's own currency.
-    import_accounts : str
-        The command that imports the account list.
+    commands : mapping of str to str
+        The command of a step by its code; ENTRIES in it stands for the IDs of the step's entries.
     """
 
     entries: pa.Table
@@ -235,7 +235,7 @@ class StepResults:
     created: Rows
     unknown_outcomes: Mapping[str, str]
     own: str | None
-    import_accounts: str
+    commands: Mapping[str, str]
 
     @property
     def planned(self) -> int:
@@ -298,6 +298,7 @@ def _grouped(results: StepResults, cases: Iterable[_Case]) -> Iterator[Action]:
         facts |= {"planned": results.planned or None} if (section, code) == (OF_STEPS, UNKNOWN) else {}
         severity = min((case.severity for case in group), key=SEVERITIES.index)
         elsewhere = results.waiting.counted_elsewhere(keys, code)
+        command = command or results.commands.get(code, "").replace("ENTRIES", " ".join(ids))
         yield Action(
             section, code, severity, role, facts, tuple(things), money, ids, command, elsewhere, tuple(keys)
         )
@@ -361,8 +362,7 @@ def _of_accounts(results: StepResults) -> Iterator[_Case]:
             yield _Case(OF_ACCOUNTS, row["check"], row["severity"], row["who"], facts, thing)
         elif code:
             keys = tuple(entries[row["category_id"]]) if code in NEED_ACCOUNT else ()
-            command = results.import_accounts if code == UNKNOWN else ""
-            yield _Case(OF_STEPS, code, row["severity"], row["who"], facts, thing, keys, command)
+            yield _Case(OF_STEPS, code, row["severity"], row["who"], facts, thing, keys)
 
 
 def _of_entries(results: StepResults) -> Iterator[_Case]:
@@ -382,8 +382,7 @@ def _of_entries(results: StepResults) -> Iterator[_Case]:
         thing = _thing(CATEGORY, row, row["category_name"]) if of_category else _entry(results, row)
         section, facts = (OF_STEPS, {}) if code else (OF_ENTRIES, json.loads(row["facts"]))
         person = (row.get("employee_name") or "") if row["who"] == EMPLOYEE else ""
-        command = results.import_accounts if code == UNKNOWN else ""
-        yield _Case(section, check, row["severity"], row["who"], facts, thing, (key,), command, person)
+        yield _Case(section, check, row["severity"], row["who"], facts, thing, (key,), person=person)
 
 
 def _severe(rows: Rows) -> list[Mapping[str, Any]]:

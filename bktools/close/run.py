@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.close.actions import StepResults, actions_of, totals_by_role
+from bktools.close.actions import UNKNOWN, StepResults, actions_of, totals_by_role
 from bktools.close.beside import (
     budget_tables,
     months_before,
@@ -24,6 +24,7 @@ from bktools.close.record import record_in
 from bktools.close.request import CloseRequest, table_with_source
 from bktools.errors import PlanError
 from bktools.export import ExportPlan, compose_export_jobs
+from bktools.export.checks import CLEARED
 from bktools.export.findings import require_category_ids
 from bktools.findings.check import ERROR, EXPORTED
 from bktools.frames.columns import texts_of
@@ -32,6 +33,7 @@ from bktools.frames.sums import money_of
 from bktools.frames.typed import typed
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.export_jobs import earlier_exports
+from bktools.journal.folders import NOT_BOOKED
 from bktools.journal.periods import CLOSED, approve, record_close, sent_entries, state_of
 from bktools.journal.right_journal import first_export_question
 from bktools.journal.statements import record_first_export
@@ -267,7 +269,10 @@ def step_results(
         created=chart.created,
         unknown_outcomes={batch: journal.resolve_command(batch, request.company) for batch in in_doubt},
         own=request.service.settings.currency or next(iter(money_of(entries)), None),
-        import_accounts=_import_accounts(request, journal),
+        commands={
+            UNKNOWN: _import_accounts(request, journal),
+            **dict.fromkeys(CLEARED, journal.command(NOT_BOOKED, request.company)),
+        },
     )
 
 

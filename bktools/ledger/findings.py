@@ -50,7 +50,7 @@ MOST_POSTINGS = 5
 # Entries of an open group that a finding names, the likeliest first.
 MOST_CANDIDATES = 3
 # How a posting is named, by the columns that the ledger has.
-NAMES = ("voucher_id", "document_number", "text", "line")
+NAMES = ("voucher_id", "document_number", "text")
 # How the sentences call what a person may name to say that it holds no entry, by its column.
 TO_EXPLAIN = {"voucher": "VOUCHER", "document": "DOCUMENT"}
 # What an entry needs to be compared: the name of each field, and its column.
@@ -282,19 +282,25 @@ def places_of(
     words: Words,
     *,
     most: int = MOST_POSTINGS,
-    names: int = len(NAMES),
+    names: int = len(NAMES) + 1,
 ) -> list[str]:
-    """Return where the first of some postings are in the ledger, in words, by their first names."""
-    columns = {name: ledger.column(name) for name in NAMES if name in ledger.column_names}
-    rows = ({name: column[row].as_py() for name, column in columns.items()} for row in postings[:most])
-    return [place_of(row, words, names) for row in rows]
+    """Return where the first of some postings are in the ledger, in words, by their first names.
+
+    Lines of one voucher, document and text are one place.
+    """
+    columns = {name: ledger.column(name) for name in (*NAMES, "line") if name in ledger.column_names}
+    places: dict[tuple[Any, ...], list[Mapping[str, Any]]] = defaultdict(list)
+    for row in postings[:most]:
+        own = {name: column[row].as_py() for name, column in columns.items()}
+        places[tuple(map(own.get, NAMES))].append(own)
+    return [place_of(rows, words, names) for rows in places.values()]
 
 
-def place_of(row: Mapping[str, Any], words: Words, names: int = len(NAMES)) -> str:
-    """Return where a posting is in the ledger, by the first names that it has."""
-    named = [
-        words(f"posting.{name}", value=_line(row[name])) for name in NAMES if row.get(name) not in (None, "")
-    ]
+def place_of(rows: Sequence[Mapping[str, Any]], words: Words, names: int = len(NAMES) + 1) -> str:
+    """Return where postings of one name are in the ledger, by the first names that they have."""
+    named = [words(f"posting.{name}", value=_line(rows[0][name])) for name in NAMES if rows[0].get(name)]
+    lines = [row["line"] for row in rows if row.get("line")]
+    named += [words("posting.line", value=lines)] if lines else []
     return ", ".join(named[:names]) or words("posting.nameless")
 
 

@@ -191,7 +191,7 @@ class _Evidence:
         """Return a posting in one line."""
         own: Any = self._inputs.ledger.slice(row, 1).to_pylist()[0]
         money = self._words("posting.money", amount=own["amount"], currency=own.get("currency"))
-        parts = [str(own["date"]), account_of(own), money, place_of(own, self._words)]
+        parts = [str(own["date"]), account_of(own), money, place_of([own], self._words)]
         return ", ".join(filter(None, parts))
 
 

@@ -123,7 +123,7 @@ def _amounts(frame: pd.DataFrame, *columns: str) -> dict[tuple[str, ...], int]:
 
 
 def test_names_are_shown_and_namesakes_stay_apart():
-    """Groups are those of the IDs, in any spelling, with their names; what is unknown has the ID in its name."""
+    """Groups are those of the IDs, in any spelling, with their names; an unknown one is named by its ID."""
     by_category = spend(NAMED, categories=CATEGORIES)
     assert list(by_category.columns) == ["category_name", "currency", "entries", "amount", "category_id"]
     assert _amounts(by_category.fillna({"category_id": ""}), "category_name", "category_id") == {
