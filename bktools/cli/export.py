@@ -253,7 +253,7 @@ def import_elsewhere(
 
     with books.connected() as service:
         company_id = rules.company_of(service.settings)
-        rows = _exported(reading.read_entries(entries, mapping, company_id, {}))
+        rows = _exported(reading.read_entries(entries, mapping, company_id, {}, required=("id",)))
         table = in_memory(rows.drop_duplicates("id"))
         columns = {"entry_id": texts_of(table, "id"), **{name: texts_of(table, name) for name in ENTRY_DATA}}
         listed = [
