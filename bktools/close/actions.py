@@ -309,8 +309,8 @@ def _things(results: StepResults, cases: Iterable[_Case]) -> Iterator[Thing]:
     of_things: dict[Any, list[tuple[Thing, _Case]]] = defaultdict(list)
     for case in cases:
         if case.thing is not None:
-            ids, name = (tuple(mapping.items()) for mapping in (case.thing.ids, case.thing.name))
-            of_things[case.thing.kind, ids[:1] or name].append((case.thing, case))
+            identity = tuple(case.thing.ids.items())[:1] or tuple(case.thing.name.items())
+            of_things[case.thing.kind, identity].append((case.thing, case))
     sums = results.waiting.money(
         [[key for _, case in group for key in case.keys] for group in of_things.values()]
     )

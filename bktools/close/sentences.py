@@ -39,7 +39,7 @@ def step_of(words: Words, action: Action) -> Step:
     return Step(
         f"{who} ({visible_line(action.person)})" if action.person else who,
         words(f"{action.key}.{do}", **facts),
-        words.listed([_listed(words, action, thing) for thing in action.things], between="; "),
+        words.listed([_listed(words, action, thing) for thing in action.things]),
         "; ".join(filter(None, reasons)),
     )
 

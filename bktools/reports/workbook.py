@@ -111,7 +111,7 @@ PRINTED = {
     "new_account": 24,
     "note": 20,
 }
-FOR_PROGRAMS = {"command": 12, "check": 12}
+FOR_PROGRAMS = {"command": 12, "check_code": 12}
 
 
 def _to_do(book: Book, close: Close) -> None:

@@ -212,7 +212,9 @@ DONE = {
         "check --sandbox --language de", Exit.DONE, "in Ordnung +Firma +.+ kann gelesen werden", ""
     ),
     "a German journal": Promise(
-        "journal --sandbox --language de", Exit.DONE, "^Journal +(.|\n)*Sendeprotokoll(.|\n)*ist vollständig"
+        "journal --sandbox --language de",
+        Exit.DONE,
+        "^Exportjournal +(.|\n)*Sendeprotokoll(.|\n)*ist vollständig",
     ),
     "a German mistake": Promise(
         "verify --sandbx --language de", Exit.USAGE, err="es gibt keine Option --sandbx; siehe bktools verify"

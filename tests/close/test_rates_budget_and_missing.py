@@ -124,7 +124,7 @@ def test_every_currency_stands_in_the_own_one_too(months: Months):
     assert {line["fate"]: line.home for line in close.figures.statement if not line["reason"]} == by_fate
     assert close.home_currency == months.again.home_currency == "EUR"
     spent = sum(cent for cent, fate in zip(cents, rows["fate"], strict=True) if fate in SPENT)
-    assert f"All currencies, at the rates given: EUR {spent:,}" in report_of(close).decode()
+    assert f"All currencies, at the rates given: EUR\N{NO-BREAK SPACE}{spent:,}" in report_of(close).decode()
     # Converted, the largest entries are of all currencies.
     sizes = [abs(cent) for cent, fate in zip(cents, rows["fate"], strict=True) if fate in SPENT]
     largest = close.figures.largest["home_amount"].to_pylist()
@@ -153,8 +153,8 @@ def test_with_rates_the_month_before_is_compared_in_the_own_currency(months: Mon
     euro = close.figures.against[0]
     assert (euro.currency, euro.before) != ("EUR", before)
     head = report_of(close).decode().split('<p class="spent">')[1].split("</p>")[0]
-    assert f"at the rates given: EUR {now:,}" in head
-    assert f"September 2026: EUR {before:,}" in head
+    assert f"at the rates given: EUR\N{NO-BREAK SPACE}{now:,}" in head
+    assert f"September 2026: EUR\N{NO-BREAK SPACE}{before:,}" in head
     exact = {"currency": "EUR", "before": str(before), "now": str(now), "change": str(now - before)}
     assert close.for_programs["against"]["in_own"] == exact
     # Without rates of this month there is nothing to convert.
@@ -243,7 +243,7 @@ def test_what_is_missing_is_named_and_the_next_month_says_which_came(months: Mon
     assert "Proposed accrual" in report_of(months.closes["2026-10"]).decode()
     said = "Comes every month and is missing: "
     [line] = [line for line in terminal(months.closes["2026-10"]).splitlines() if line.startswith(said)]
-    assert f"EUR {sums['EUR']:,}" in line
+    assert f"EUR\N{NO-BREAK SPACE}{sums['EUR']:,}" in line
     assert all(name in line for name in missing["supplier"]) or " more" in line
     exact = {currency: str(amount) for currency, amount in sums.items()}
     assert months.closes["2026-10"].for_programs["missing"]["amounts"] == exact
