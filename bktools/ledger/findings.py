@@ -51,8 +51,8 @@ MOST_POSTINGS = 5
 MOST_CANDIDATES = 3
 # How a posting is named, by the columns that the ledger has.
 NAMES = ("voucher_id", "document_number", "text")
-# How the sentences call what a person may name to say that it holds no entry, by its column.
-TO_EXPLAIN = {"voucher": "VOUCHER", "document": "DOCUMENT"}
+# The columns that name what a person may say to hold no entry.
+TO_EXPLAIN = ("voucher", "document")
 # What an entry needs to be compared: the name of each field, and its column.
 NEEDED = {"date": "day", "amount": "cents", "account": "account"}
 # The columns of an entry and its posting that are facts of its finding.
@@ -260,7 +260,7 @@ class _Findings:
         """Return how a person names postings that hold no entry: by voucher, else by document, if at all."""
         for column, held in self._held.items() if postings else ():
             if {*self._judged.postings[column][[*postings]]} - held:
-                return TO_EXPLAIN[column]
+                return "VOUCHER"
         return None
 
     @functools.cached_property
@@ -306,13 +306,8 @@ def place_of(rows: Sequence[Mapping[str, Any]], words: Words, names: int = len(N
 
 def about(row: Mapping[str, Any], words: Words) -> str:
     """Return the entry in a few words: its day, its supplier or text, its amount."""
-    money = (
-        words("posting.money", amount=row["amount"], currency=row.get("currency"))
-        if row.get("amount") is not None
-        else ""
-    )
-    day = words.day(row["date"]) if row.get("date") else None
-    return ", ".join(filter(None, [day, _line(row.get("supplier") or row.get("description")), money]))
+    party = row.get("supplier") or row.get("description")
+    return words.entry(row.get("date"), party, row.get("amount"), row.get("currency"))
 
 
 def account_of(row: Mapping[str, Any], prefix: str = "") -> str | None:

@@ -112,6 +112,12 @@ class Words:
         """Return an amount without its currency."""
         return numbers.shown(amount, currency, self.language)
 
+    def entry(self, day: dt.date | str | None, party: str | None, amount: Any, currency: str | None) -> str:
+        """Return an entry in a few words: its day, its supplier or text, and its amount, as far as known."""
+        money = "" if amount is None else self.money({currency or "": amount})
+        text = " ".join(visible_line(party or "").split())
+        return ", ".join(filter(None, (self.day(day) if day else "", text, money)))
+
     def day(self, value: dt.date | str) -> str:
         """Return a day."""
         return numbers.day(value, self.language)

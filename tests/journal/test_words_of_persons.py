@@ -45,7 +45,7 @@ def test_a_batch_in_doubt_is_named_with_the_way_to_settle_it(journal, service):
     (row,) = journal.unknown(COMPANY)
     (line,) = open_questions(service=service)
     for part in (
-        f"outcome unknown: batch a of company {COMPANY}, sent {row['sent_at']}, may have been booked",
+        f"outcome unknown: batch a of {service.settings.title_of(COMPANY)}, sent {row['sent_at']}, may have been booked",
         f"its 5 entries in the accounting system ({', '.join(wanted.entry_ids[:3])} and 2 more; ",
         f"bktools export status --entries --batch a --company {COMPANY} --sandbox)",
         f"bktools export resolve a --company {COMPANY} --sandbox --outcome ",
