@@ -245,4 +245,4 @@ def recognised(about: Mapping[str, Any]) -> str:
         ),
         *(texts("command.note", text=text) for text in note_sentences(about)),
     ]
-    return "\n                 ".join(lines)
+    return "\n  ".join(lines)

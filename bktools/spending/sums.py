@@ -94,9 +94,10 @@ def spend(
         One row per group and currency. First the keys as text: `category_name`, `account_code` and
         `account_name`, `employee_name`, `supplier`, `month` (such as 2026-10), `cost_centre`, `company_id`,
         or the column; a missing value has its own row, such as "no supplier". Then `currency`, `entries`
-        (count), `amount` (exact sum), with rates `home_amount` (the sum of the entries' amounts in the own
-        currency, each rounded to its units) and `home_currency`, and `share`; last `category_id` and
-        `employee_id`, which tell groups of one name apart.
+        (count; a split entry counts in each group that has a line of it), `amount` (exact sum), with rates
+        `home_amount` (the sum of the entries' amounts in the own currency, each rounded to its units) and
+        `home_currency`, and `share`; last `category_id` and `employee_id`, which tell groups of one name
+        apart.
 
         `share` is a percentage with two decimals within the first key where there are several, such
         as within each month: the amount divided by the sum of all its rows of the currency that have the sign
