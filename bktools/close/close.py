@@ -86,7 +86,7 @@ class Close:
     period, environment, company : str
         The month, as 2026-10; name of the environment; UUID of the company.
     company_name : str
-        The company's short name in the settings, "" where it has none.
+        The company's name in the settings, its UUID where it has none.
     currency : str, optional
         The company's own currency; the one of most entries where the settings do not tell it.
     actions : tuple of Action
@@ -203,8 +203,13 @@ class Close:
 
     @property
     def name(self) -> str:
-        """The company by its short name, or by the start of its UUID where it has none."""
-        return self.company_name or self.words("report.company", id=self.company[:8])
+        """The company by its name, or by the start of its UUID where it has none."""
+        return self.company_name if self.has_name else self.words("report.company", id=self.company[:8])
+
+    @property
+    def has_name(self) -> bool:
+        """Whether the company has a name."""
+        return self.company_name != self.company
 
     @property
     def title(self) -> str:
@@ -234,7 +239,7 @@ class Close:
             "period": self.period,
             "environment": self.environment,
             "company": self.company,
-            "company_name": self.company_name or None,
+            "company_name": self.company_name if self.has_name else None,
             "language": self.words.language,
             "state": self.state,
             "approved_by": self.record.closed_by,
