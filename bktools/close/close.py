@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.close.actions import Action, RoleTotals
+from bktools.close.actions import Action
 from bktools.close.entries import unsent
 from bktools.close.figures import Figures
 from bktools.close.record import PeriodRecord, table_as_frame
@@ -91,8 +91,8 @@ class Close:
         The company's own currency; the one of most entries where the settings do not tell it.
     actions : tuple of Action
         What is to be done: in doubt first, then what frees most money.
-    by_role : tuple of RoleTotals
-        How much waits for each role.
+    by_role : tuple of Sum
+        Each role with something to do: its errors and warnings, and the entries that wait for it.
     home_currency : str, optional
         The currency into which all amounts are converted; None without rates of exchange.
     words : Words
@@ -123,7 +123,7 @@ class Close:
     company_name: str
     currency: str | None
     actions: tuple[Action, ...]
-    by_role: tuple[RoleTotals, ...]
+    by_role: tuple[Sum, ...]
     home_currency: str | None
     words: Words
     record: PeriodRecord
@@ -249,7 +249,11 @@ class Close:
             "reasons": reasons,
             "to_do": self.severities,
             "by_role": {
-                waiting.role: {"errors": waiting.errors, "warnings": waiting.warnings, **waiting.for_programs}
+                waiting["role"]: {
+                    "errors": waiting["errors"],
+                    "warnings": waiting["warnings"],
+                    **waiting.for_programs,
+                }
                 for waiting in self.by_role
             },
             "against": {
