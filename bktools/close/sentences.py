@@ -11,7 +11,7 @@ import pyarrow as pa
 from bktools.close.actions import ENTRY, EXPORT_JOB, IDS, Action, Thing
 from bktools.close.figures import NO_REASON, Figures
 from bktools.contract.rules import UUID_PATTERN
-from bktools.frames.sums import NOTHING, Sum, Valued, by_currency
+from bktools.frames.sums import NO_MONEY, Sum, Valued, by_currency
 from bktools.visible import visible_line
 from bktools.wording import Words
 from bktools.wording.words import LISTED
@@ -126,7 +126,7 @@ def _row(words: Words, action: Action) -> Sum:
     texts |= {"person": action.person, "command": action.command, "facts": _json(action.facts)}
     texts |= {name: action.ids.get(name) for name in IDS}
     texts |= {name: " ".join(getattr(action, name)) for name in LISTS}
-    return Sum(texts, action.money or {None: NOTHING})  # type: ignore[dict-item]
+    return Sum(texts, action.money or {None: NO_MONEY})  # type: ignore[dict-item]
 
 
 def _json(facts: Mapping[str, Any]) -> str:
