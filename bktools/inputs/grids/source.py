@@ -120,7 +120,8 @@ class Source:
         texts = [text.lstrip().replace("\r\n", "\n") for text in (self.first_element, self.text)]
         for name, look in _not_read().items():
             if any(map(look.match, texts)):
-                raise self.error("not_read", name=name)
+                of_books = self.kind in ("chart", "ledger")
+                raise self.error("not_read" if of_books else "not_read_entries", name=name)
 
     def read(self, options: Options) -> Read:
         """Return the grids by the options that say how bytes become cells."""
