@@ -25,7 +25,7 @@ LARGEST = 2 << 30
 _HEAD, _PIECE = 1 << 16, 1 << 24
 _MAGIC = {b"PK\x03\x04": "workbook", b"\xd0\xcf\x11\xe0": "workbook", b"PAR1": "Parquet"}
 _SUFFIXES = (
-    *(".csv", ".tsv", ".tab", ".txt", ".iif", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".parquet", ".pq"),
+    *(".csv", ".tsv", ".tab", ".txt", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".parquet", ".pq"),
 )
 # Options by what a file is made of.
 _OPTIONS_OF: Mapping[str, tuple[str, ...]] = {
@@ -133,22 +133,19 @@ class Source:
             if value is not None and name not in _OPTIONS_OF[self.form]:
                 rule = f"does not apply to {self.name}, a {self.form} file by its content"
                 raise ArgumentError(name_of(name), rule, value)
-        hidden = bool(options.get("hidden"))
-        key = (*how.values(), hidden)
+        key = (*how.values(),)
         if key not in self._read:
-            self._read[key] = self._grids(**how, hidden=hidden)
+            self._read[key] = self._grids(**how)
         return self._read[key]
 
-    def _grids(
-        self, delimiter: str | None, encoding: str | None, sheet: str | int | None, *, hidden: bool
-    ) -> Read:
+    def _grids(self, delimiter: str | None, encoding: str | None, sheet: str | int | None) -> Read:
         data = self.data()
         if not data or data.isspace():
             raise self.error("empty_file")
         if self.form == "workbook":
             from bktools.inputs.grids.workbook import read_workbook
 
-            return Read(read_workbook(data, sheet, self.name, hidden=hidden))
+            return Read(read_workbook(data, sheet, self.name))
         if self.form == "Parquet":
             from bktools.inputs.grids.parquet import read_parquet
 
