@@ -351,7 +351,7 @@ def _of_sheets(readings: Sequence[Reading], grids: Sequence[Grid]) -> Reading:
 
 def _known_fields(reading: Reading) -> int:
     """Return how many needed fields a sheet has under headings that are known; a proven one has more."""
-    is_proven = bool(reading.proofs)
+    is_proven = bool(reading.totals)
     return needed_in(reading.kind, frozenset(reading.places)) + is_proven if reading.table.is_known else 0
 
 

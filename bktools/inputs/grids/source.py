@@ -24,9 +24,6 @@ from bktools.inputs.table import Grid
 LARGEST = 2 << 30
 _HEAD, _PIECE = 1 << 16, 1 << 24
 _MAGIC = {b"PK\x03\x04": "workbook", b"\xd0\xcf\x11\xe0": "workbook", b"PAR1": "Parquet"}
-_SUFFIXES = (
-    *(".csv", ".tsv", ".tab", ".txt", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".parquet", ".pq"),
-)
 # Options by what a file is made of.
 _OPTIONS_OF: Mapping[str, tuple[str, ...]] = {
     "text": ("delimiter", "encoding"),
@@ -126,8 +123,6 @@ class Source:
     def read(self, options: Options) -> Read:
         """Return the grids by the options that say how bytes become cells."""
         self.refuse_not_read()
-        if self.path.suffix.casefold() not in _SUFFIXES:
-            raise self.error("suffix", suffixes=" ".join(_SUFFIXES))
         how = {name: options.get(name) for name in ("delimiter", "encoding", "sheet")}
         for name, value in how.items():
             if value is not None and name not in _OPTIONS_OF[self.form]:

@@ -176,15 +176,11 @@ def _codes_of_names(reading: Reading) -> list[int]:
 
 
 def _number_by_journal(reading: Reading) -> None:
-    """Put the journal, or the kind of voucher, before numbers that begin again in each of them."""
+    """Put the journal, or the kind of voucher, before its numbers, which may begin again in each of them."""
     if reading.has("journal", "voucher_id"):
         journal, number = (cells.trimmed(reading.column(name)) for name in ("journal", "voucher_id"))
-        numbers = pa.table([number, journal], ["number", "journal"]).filter(pc.not_equal(number, ""))
-        kinds = numbers.group_by("number").aggregate([("journal", "count_distinct")])
-        if pc.any(pc.greater(kinds["journal_count_distinct"], 1)).as_py():
-            joined = pc.binary_join_element_wise(journal, number, pa.scalar(" ", schema.TEXT))
-            reading.put("voucher_id", pc.if_else(pc.equal(number, ""), number, joined))
-            return
+        joined = pc.binary_join_element_wise(journal, number, pa.scalar(" ", schema.TEXT))
+        reading.put("voucher_id", pc.if_else(pc.equal(number, ""), number, cells.trimmed(joined)))
     reading.leave("journal")
 
 
@@ -322,8 +318,8 @@ def _proven(reading: Reading, postings: pa.Table) -> pa.Table:
                 finding=first,
                 more=len(failed[1:]) or None,
             )
-    elif books.totals or books.movements or reading.proofs:
-        names = [stated.name for stated in books.totals] + reading.proofs
+    elif reading.totals or books.movements:
+        names = [stated.name for stated in reading.totals]
         reading.note("verified", names=names or None, balances=len(books.movements) or None)
     exported_at = f"{books.exported_at:%Y-%m-%d}" if books.exported_at else None
     if exported_at:
@@ -336,16 +332,14 @@ def _proven(reading: Reading, postings: pa.Table) -> pa.Table:
 
 def _failed_checks(reading: Reading, books: Books, postings: pa.Table) -> Iterator[Note]:
     """Yield what the postings contradict: totals that a format states, and rules of any whole ledger."""
-    yield from (*books.doubts, *reading.doubts)
+    yield from reading.doubts
     if reading.books is None:
         yield from _doubts_of_table(reading, postings)
     elif "voucher_id" in postings.column_names:
         yield from (note("voucher_unbalanced", **facts) for facts in _unbalanced(postings))
-    for stated in books.totals:
-        counted = stated.counted
-        summed = reading.sums[counted] if isinstance(counted, str) else counted
-        if summed != stated.stated:
-            yield note("total_differs", name=stated.name, stated=str(stated.stated), summed=str(summed))
+    for name, stated, summed in reading.totals:
+        if summed != stated:
+            yield note("total_differs", name=name, stated=str(stated), summed=str(summed))
     moved = postings.group_by("account_code").aggregate([("amount", "sum")] if books.movements else [])
     moves = {row["account_code"]: row.get("amount_sum", Decimal()) for row in moved.to_pylist()}
     for account, movement in books.movements.items():
