@@ -156,13 +156,12 @@ class FreePieces:
         self.of_size: Mapping[tuple[int, int], list[Piece]] = defaultdict(list)
         self._on: Mapping[int, list[Piece]] = defaultdict(list)
         self._by_word: Mapping[str, list[Piece]] = defaultdict(list)
-        self._moves: Mapping[tuple[int, int], list[Piece]] = defaultdict(list)
+        self._of_net: Mapping[tuple[int, int], list[Piece]] = defaultdict(list)
         for piece in self.pieces:
             self.of_gross[piece.gross].append(piece)
             for account, net in piece.nets.items():
                 self._on[account].append(piece)
-                if piece.is_move:
-                    self._moves[account, net].append(piece)
+                self._of_net[account, net].append(piece)
                 for size in piece.sizes_on(account):
                     self.of_size[account, size].append(piece)
             for word in piece.text:
@@ -181,20 +180,16 @@ class FreePieces:
         """Return the pieces on an account between two days."""
         return between(self._on.get(account, ()), first, last)
 
-    def reversals(self, piece: Piece) -> list[Piece]:
-        """Return the pieces that take a piece back."""
-        return [other for other in self.of_gross.get(-piece.gross, ()) if other.takes_back(piece)]
-
     def corrections(self, piece: Piece) -> list[Piece]:
-        """Return the pieces that take a piece back, or move a posting of it, or all on an account, away."""
-        moves = (
-            move
+        """Return the later pieces that take a piece back, or one of its amounts on an account."""
+        back = {
+            other.id: other
             for account in piece.nets
             for cents in piece.amounts_on(account)
-            for move in self._moves.get((account, -cents), ())
-            if piece.day <= move.day <= piece.day + CORRECTED and move is not piece
-        )
-        return [*self.reversals(piece), *moves]
+            for other in self._of_net.get((account, -cents), ())
+            if piece.day <= other.day <= piece.day + CORRECTED and other is not piece
+        }
+        return [*back.values()]
 
     def with_text(self, text: frozenset[str], first: int, last: int) -> list[Piece]:
         """Return the pieces between two days that have all words of a text."""

@@ -112,7 +112,8 @@ class _PieceStories:
 
     def _lateness(self, piece: Piece) -> int:
         """Return the mistakes of a late piece; one that follows a reversal soon is booked again."""
-        reversals = [one for one in self.pieces if any(one.takes_back(other) for other in self.pieces)]
+        opposite = [one for one in self.pieces if one.gross * piece.gross < 0]
+        reversals = [one for one in opposite if any(one.takes_back(other) for other in self.pieces)]
         is_again = any(0 <= piece.day - one.day <= UNDER_A_WEEK for one in reversals)
         return 1 if is_again else self.case.lateness(self.group, piece)
 
@@ -235,9 +236,9 @@ class _PieceStories:
         case, off, nets = self.case, self.off, piece.nets.values()
         # An account may have several rates of tax, and an original amount none. A tax is rounded by line, or
         # by voucher; one that is withheld lessens the voucher.
-        taxed = {net_of(x.exported, rate) for rate in (0, *case.taxes)}
+        taxed = {net_of(x.exported, rate) for rate in (0, *case.taxes, *case.rates.possible(x))}
         withheld = x.cents == sum(net for net in nets if net * x.cents > 0)
-        if x.is_original or piece.gross in taxed or abs(off) == 1 or withheld:
+        if x.is_original or abs(off) == 1 or withheld or not taxed.isdisjoint((piece.gross, *nets)):
             return True
         # A line may be the entry's, with a fee or another entry's line beside it.
         if x.cents in piece.lines or not piece.nets.keys() & case.used <= self.group.accounts:

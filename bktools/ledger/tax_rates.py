@@ -139,17 +139,13 @@ def solved(entries: Columns, cell: Numbers, books: AnnotatedPostings) -> tuple[R
     """
     cells = _cells_of(entries, cell, books)
     best, share, given = Rates(), MAJORITY, cells.cells[:0]
-    for of_sums in (False, True):
-        rate, is_exact, is_near = _voted(cells, len(books.mix), of_sums=of_sums)
-        if is_near.sum() > share * len(is_near) and is_exact[is_near].mean() >= HABIT:
-            of: dict[tuple[int, ...], int] = {
-                (account,): int(rate[account]) for account in np.flatnonzero(rate >= 0).tolist()
-            }
-            best, share, given = (
-                Rates(("account",), of, (), True, of_sums),
-                is_near.mean(),
-                cells.cells[is_near],
-            )
+    voted = {of_sums: _voted(cells, len(books.mix), of_sums=of_sums) for of_sums in (False, True)}
+    of_sums, (rate, is_exact, is_near) = max(voted.items(), key=lambda one: one[1][1].sum())
+    if is_near.sum() > share * len(is_near) and is_exact[is_near].mean() >= HABIT:
+        of: dict[tuple[int, ...], int] = {
+            (account,): int(rate[account]) for account in np.flatnonzero(rate >= 0).tolist()
+        }
+        best, share, given = Rates(("account",), of, (), True, of_sums), is_near.mean(), cells.cells[is_near]
     for by in KEYS if share < CLEAR else ():
         rates, is_near = _least_squares(cells, entries, by)
         if len(is_near) and (is_near.mean() > share or (is_near.mean() == share and not best.by)):
