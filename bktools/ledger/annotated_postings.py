@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from bktools.ledger.entry_names import words
-from bktools.ledger.gates import FEW, HABIT
+from bktools.ledger.booking_units import FEW, HABIT
+from bktools.ledger.candidates import words
 from bktools.ledger.whole_numbers import (
     NONE,
     Columns,

@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import polars as pl
 
-from bktools.ledger.entry_names import FIELDS, PERSON
-from bktools.ledger.gates import FEW, HABIT
+from bktools.ledger.booking_units import FEW, HABIT
+from bktools.ledger.candidates import FIELDS, PERSON
 from bktools.ledger.matching import Matching
 from bktools.ledger.whole_numbers import Flags, first_rows
 from bktools.ledger.working_papers import WorkingPapers

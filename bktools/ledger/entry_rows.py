@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from bktools.ledger.candidates import Piece
-from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import LATEST
+from bktools.ledger.booking_units import LATEST
+from bktools.ledger.candidates import Entry, Piece
 from bktools.ledger.working_papers import WorkingPapers
 
 # More entries in a row are not looked for in one posting.

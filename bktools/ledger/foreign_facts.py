@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from bktools.ledger.entry_names import Entry
+from bktools.ledger.candidates import Entry
 from bktools.ledger.leftovers import Kinds
 from bktools.ledger.whole_numbers import Columns, among
 from bktools.ledger.working_papers import WorkingPapers

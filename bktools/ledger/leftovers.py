@@ -8,10 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bktools.ledger.booking_units import ACCOUNT
-from bktools.ledger.candidates import Piece, whole
-from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import CORRECTED, EARLIER, LATEST
+from bktools.ledger.booking_units import ACCOUNT, CORRECTED, EARLIER, LATEST
+from bktools.ledger.candidates import Entry, Piece, whole
 from bktools.ledger.matching import Matching
 from bktools.ledger.whole_numbers import NONE, Flags, Numbers, among, places
 from bktools.ledger.working_papers import WorkingPapers

@@ -25,10 +25,9 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from bktools.ledger.candidates import FreePieces, Group, Piece, PieceId
-from bktools.ledger.entry_names import FIELDS, PERSON, Entry
+from bktools.ledger.booking_units import EARLIER, LATEST, UNDER_A_WEEK
+from bktools.ledger.candidates import FIELDS, PERSON, Entry, FreePieces, Group, Piece, PieceId
 from bktools.ledger.entry_rows import sums_in_a_row
-from bktools.ledger.gates import EARLIER, LATEST, UNDER_A_WEEK
 from bktools.ledger.practice import may_hold
 from bktools.ledger.telling import Telling, leave_open
 from bktools.ledger.verdict import BOOKED, Reason, Status

@@ -69,13 +69,11 @@ from bktools.ledger.annotated_postings import (
     vouchers_of,
     with_account_numbers,
 )
-from bktools.ledger.booking_units import ACCOUNT, VOUCHER, clocks_of
-from bktools.ledger.candidates import FreePieces, Group, Piece
+from bktools.ledger.booking_units import ACCOUNT, EARLIER, FEW, LATEST, VOUCHER, Gate, clocks_of, covered_by
+from bktools.ledger.candidates import Entry, FreePieces, Group, Piece
 from bktools.ledger.carried_texts import carried_texts, without_denied
-from bktools.ledger.entry_names import Entry
 from bktools.ledger.entry_rows import taken_back_in_a_row
 from bktools.ledger.foreign_facts import at_their_rates
-from bktools.ledger.gates import EARLIER, FEW, LATEST, Gate, covered_by
 from bktools.ledger.leftovers import Kinds, on_their_accounts, pieces_left, reopened
 from bktools.ledger.lookalikes import Lookalikes, decide_missing, look_first
 from bktools.ledger.matching import DECIDABLE, Matching, matching_of, ranked_matchings

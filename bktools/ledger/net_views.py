@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bktools.ledger.annotated_postings import OFTEN, AnnotatedPostings
-from bktools.ledger.booking_units import VOUCHER
-from bktools.ledger.gates import FEW, UNDER_A_WEEK, Gate
+from bktools.ledger.booking_units import FEW, UNDER_A_WEEK, VOUCHER, Gate
 from bktools.ledger.matching import EntryGroups, Matching, groups_of
 from bktools.ledger.tax_rates import MAJORITY, MOST_CELLS, RATES, WHOLE, Rates, most_met, net_of, solved
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, number, places, sums

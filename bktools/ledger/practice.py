@@ -7,9 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bktools.ledger.candidates import FreePieces, Group, Piece
-from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import CORRECTED, LATEST, UNDER_A_WEEK, Gate
+from bktools.ledger.booking_units import CORRECTED, LATEST, UNDER_A_WEEK, Gate
+from bktools.ledger.candidates import Entry, FreePieces, Group, Piece
 from bktools.ledger.tax_rates import Rates
 from bktools.ledger.verdict import Status
 

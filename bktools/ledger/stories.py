@@ -21,9 +21,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bktools.ledger.candidates import Group, Piece, PieceId
-from bktools.ledger.entry_names import FIELDS, Entry
-from bktools.ledger.gates import UNDER_A_WEEK
+from bktools.ledger.booking_units import UNDER_A_WEEK
+from bktools.ledger.candidates import FIELDS, Entry, Group, Piece, PieceId
 from bktools.ledger.practice import UNIT, Practice
 from bktools.ledger.tax_rates import net_of
 from bktools.ledger.verdict import Status

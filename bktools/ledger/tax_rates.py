@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bktools.ledger.annotated_postings import AnnotatedPostings
-from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import FEW, HABIT
+from bktools.ledger.booking_units import FEW, HABIT
+from bktools.ledger.candidates import Entry
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, number, sums
 
 # Rates are in hundred-thousandths: two taxes together may be 14.975%. No tax on costs is higher. Most are of

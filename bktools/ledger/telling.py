@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bktools.ledger.candidates import Group, Piece, PieceId
-from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import UNDER_A_WEEK
+from bktools.ledger.booking_units import UNDER_A_WEEK
+from bktools.ledger.candidates import Entry, Group, Piece, PieceId
 from bktools.ledger.practice import may_hold
 from bktools.ledger.stories import Story, stories_of
 from bktools.ledger.tax_rates import WHOLE, net_of

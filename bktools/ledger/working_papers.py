@@ -8,9 +8,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from bktools.ledger.annotated_postings import AnnotatedPostings
-from bktools.ledger.candidates import Group, Piece
-from bktools.ledger.entry_names import FIELDS, Entry
-from bktools.ledger.gates import FEW, Gate
+from bktools.ledger.booking_units import FEW, Gate
+from bktools.ledger.candidates import FIELDS, Entry, Group, Piece
 from bktools.ledger.matching import Matching
 from bktools.ledger.practice import Practice
 from bktools.ledger.tax_rates import Rates
