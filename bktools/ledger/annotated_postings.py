@@ -285,14 +285,19 @@ def contra_accounts(lines: Columns, is_used: Flags, accounts: int) -> Flags:
     gave = (given > 0) & (given == count) & ((count == 1) | (count < OFTEN * (cost != 0).sum()))
     if gave.any():
         return contra_accounts(lines, is_used | gave[lines.account], accounts)
-    is_contra = 2 * count > sums(account, accounts, is_beside)
+    # An account to which costs are moved, and from which they come back, is not a contra account.
+    lots, count_of_lot = np.unique((account * 2**40 + cents)[carries], return_counts=True)
+    count_of_lot = np.append(count_of_lot, 0)  # the last one is of a lot that is not there
+    there, back = (count_of_lot[places(account * 2**40 + sign * cents, lots)] for sign in (1, -1))
+    heads = heads_of(lines, accounts)
+    stay, move = (sums(heads[account], accounts, some)[heads] for some in (carries & (there > back), carries))
+    is_contra = (2 * count > sums(account, accounts, is_beside)) & (2 * stay > move)
     carried, costs = sums(account, accounts, carries * size), np.abs(cost)
     is_main = is_contra & ((count >= OFTEN * (cost != 0).sum()) | (carried >= OFTEN * costs.sum()))
     # A seldom one is a contra account, too, unless it stands beside a main one: then it is a cost.
     has_main = among(len(cost), lines.v[is_main[lines.account]])[v] & is_beside
     is_contra = is_main | (is_contra & ~among(accounts, account[has_main]))
     # Creditors that begin alike are contra accounts, too, where no entry's account stands beside them.
-    heads = heads_of(lines, accounts)
     is_cost = (sums(account, accounts, is_beside) > 0) & ~is_contra
     is_family = (sums(heads, accounts, is_contra) >= FEW) & (sums(heads, accounts, is_cost) == 0)
     return np.asarray(is_contra | is_family[heads])
