@@ -14,6 +14,7 @@ from bktools.contract.rules import UUID_PATTERN
 from bktools.frames.sums import NOTHING, Sum, Valued, by_currency
 from bktools.visible import visible_line
 from bktools.wording import Words
+from bktools.wording.words import LISTED
 
 
 class Step(NamedTuple):
@@ -33,13 +34,15 @@ def step_of(words: Words, action: Action) -> Step:
     is_one = first is not None and not others
     why, do = ("one", "do") if is_one else ("many", "do_many")
     facts |= first.facts if first is not None and is_one else {}
+    # Of hundreds, the last ones are not shown.
+    named = [_listed(words, action, thing) for thing in action.things[: LISTED + 1]]
     reasons = [words(f"{action.key}.{why}", **facts)]
     if action.counted_elsewhere:
         reasons.append(words("report.counted_elsewhere", count=action.counted_elsewhere))
     return Step(
         f"{who} ({visible_line(action.person)})" if action.person else who,
         words(f"{action.key}.{do}", **facts),
-        words.listed([_listed(words, action, thing) for thing in action.things], between="; "),
+        words.listed(named, between="; ", of=count),
         "; ".join(filter(None, reasons)),
     )
 
