@@ -4,28 +4,53 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal, SupportsIndex
 
 import pandas as pd
 
-from bktools.close.close import Close
-from bktools.close.request import CloseRequest, budget_of, ledger_of, month_to_close, table_with_source
-from bktools.close.run import run_close
+from bktools.close.actions import actions_of, totals_by_role
+from bktools.close.beside import (
+    budget_tables,
+    changes_since,
+    large_for_the_month,
+    months_before,
+    named_budget,
+    rates_of_month,
+)
+from bktools.close.close import Close, CloseRun
+from bktools.close.entries import entries_of
+from bktools.close.figures import spent_rows
+from bktools.close.record import record_in
+from bktools.close.scope import CloseScope, budget_of, ledger_of, month_to_close, table_with_source
+from bktools.close.steps import (
+    known_accounts,
+    record_and_approve,
+    require_writable_books,
+    settle_first_export,
+    step_results,
+    tables_of_service,
+    unchecked_by,
+)
 from bktools.connection import service_or_default, words_for
 from bktools.contract import rules
-from bktools.errors import ArgumentError, StorageError
+from bktools.errors import ArgumentError
+from bktools.export import compose_export_jobs
 from bktools.frames.delimited import profile_named
+from bktools.frames.incoming import source_of
 from bktools.frames.schema import Month
 from bktools.frames.sums import threshold_of
+from bktools.journal.export_jobs import earlier_exports
+from bktools.journal.periods import sent_entries
 from bktools.journal.records import this_user
-from bktools.reports.folder import check_target, earlier_close, folder_of, planned_beside, write_folder
-from bktools.reports.html import notebook
+from bktools.journal.writing import open_for_writing
+from bktools.reconcile import reconcile_accounts
+from bktools.reports.folder import target_of, write_close
 from bktools.service import Service
-from bktools.spending.rates import kept_rates, rates_of
-from bktools.submit.export_jobs import seconds_of
+from bktools.spending.rates import kept_rates, rates_of, with_home
+from bktools.submit.accounts import create_with
+from bktools.submit.export_jobs import seconds_of, submit
 from bktools.wording import Sentence
 
 
@@ -112,7 +137,7 @@ def close_month(
         Of the CSV files, see `to_csv`.
     seen : callable, optional
         Called with the name and the result of each step as it ends: question (of a dry run, before the first
-        export of the company), categories, employees, reconciled, created, remaining, plan, jobs, close.
+        export of the company), categories, employees, reconciled, created, plan, jobs, close.
     service : Service, optional
         By default the one the configuration describes.
 
@@ -150,50 +175,101 @@ def close_month(
     """
     profile_named(profile)
     service = service_or_default(service)
-    settings = service.settings
-    company = rules.company_of(settings, company)
+    settings, begun_at = service.settings, dt.datetime.now(dt.UTC)
+    company, words = rules.company_of(settings, company), words_for(language, settings)
     if rules.flag("first_export", first_export) and by is None:
         raise ArgumentError("first_export", Sentence("rule.first_export_without_name"))
-    begun_at = dt.datetime.now(dt.UTC)
-    rows = table_with_source(entries, "entries")
-    period = month_to_close(rows, month, begun_at, is_approved=approved_by is not None)
-    request = CloseRequest(
-        service=service,
-        company=company,
-        period=period,
-        begun_at=begun_at,
-        chart=table_with_source(chart, "chart"),
-        entries=rows,
-        loaded={"categories": categories, "employees": employees},
-        ledger=ledger_of(ledger),
-        apply=rules.flag("apply", apply),
-        max_entries=rules.whole_number("max_entries", max_entries, smallest=1),
-        wait=seconds_of(wait),
-        first_export=first_export,
-        prepared_by=this_user() if by is None else rules.a_name("by", by),
-        approved_by=None if approved_by is None else rules.a_name("approved_by", approved_by),
-        new_chart=new_chart,
-        is_large_change=None if threshold is None else threshold_of(threshold),
-        rates=kept_rates(settings, company, period) if rates is None else rates_of(rates),
-        budget=budget_of(budget, settings.currency),
-        words=words_for(language, settings),
-        seen=seen or (lambda *_: None),
-    )
-    if folder is False:
-        return run_close(request)
+    by = this_user() if by is None else rules.a_name("by", by)
+    approved_by = None if approved_by is None else rules.a_name("approved_by", approved_by)
+    tables, erp_chart = {"entries": table_with_source(entries, "entries")}, table_with_source(chart, "chart")
+    period = month_to_close(tables["entries"], month, begun_at, is_approved=approved_by is not None)
+    max_entries, wait = rules.whole_number("max_entries", max_entries, smallest=1), seconds_of(wait)
+    is_large = threshold_of(threshold)
+    postings, budget = ledger_of(ledger), budget_of(budget, settings.currency)
+    rates = kept_rates(settings, company, period) if rates is None else rates_of(rates)
+    if rules.flag("apply", apply):
+        require_writable_books(settings, erp_chart, postings)
     # Folders are checked before anything is sent, too.
-    books = settings.environment, company, settings.name_of(company)
-    target = Path(folder) if folder else folder_of(period, *books)
-    target = target if apply else planned_beside(target)
-    check_target(target, *books)
-    close = run_close(request)
-    earlier = earlier_close(target)
-    try:
-        written = write_folder(close, target, profile)
-    except StorageError as error:
-        if not apply:
-            raise
-        count = close.run.outcomes("jobs").get("ACCEPTED", 0)
-        raise StorageError(Sentence("error.sent_and_not_written", why=str(error), count=count)) from error
-    earlier = earlier if earlier and earlier.exists() else None
-    return replace(close, folder=written, earlier_folder=earlier, html=notebook(close))
+    target = None if folder is False else target_of(folder, period, settings, company, applied=apply)
+    with open_for_writing(settings) as journal:
+        scope = CloseScope(service, journal, company, period, apply, by, words, seen or (lambda *_: None))
+        question = settle_first_export(scope, confirmed=first_export)
+        rates = rates_of_month(scope, tables["entries"], rates)
+        # Load, reconcile, create accounts.
+        tables |= tables_of_service(scope, tables["entries"], categories=categories, employees=employees)
+        budget = named_budget(scope, budget, tables, rates)
+        before = after = reconcile_accounts(erp_chart, tables["accounts"], tables["categories"])
+        scope.seen("reconciled", before)
+        created = create_with(journal, before, service, apply=apply, new_chart=new_chart)
+        scope.seen("created", created)
+        if apply:
+            tables["accounts"] = known_accounts(scope)
+            after = reconcile_accounts(erp_chart, tables["accounts"], tables["categories"])
+        # Compose, submit, record.
+        earlier = earlier_exports(journal, company)
+        plan = compose_export_jobs(
+            **tables,
+            **earlier,
+            company=company,
+            month=period,
+            currency=settings.currency,
+            max_entries=max_entries,
+            ledger=postings,
+        )
+        scope.seen("plan", plan)
+        jobs = submit(journal, plan, service, apply=apply, wait=wait, month=period, by=by)
+        scope.seen("jobs", jobs)
+        # What was sent by now, also in this run.
+        sent = sent_entries(journal, company, None if apply else earlier["history"], {plan.plan_id: by})
+        entries_of_month = with_home(entries_of(plan, period, sent, jobs, words), rates)
+        stays_open = record_and_approve(scope, plan, entries_of_month, approved_by)
+        # Figures and actions.
+        record = record_in(journal, period, company, settings.environment, sent)
+        last_month, months = months_before(scope, entries_of_month, sent, rates, begun_at.astimezone().date())
+        spent, _ = spent_rows(entries_of_month, months["counted_before"]["id"])
+        if threshold is None:
+            is_large = large_for_the_month(spent, settings.currency, rates)
+        changes = changes_since(scope, last_month, record, tables["accounts"], sent, is_large)
+        results = step_results(scope, after, created, plan, entries_of_month, sent, jobs)
+    actions = actions_of(results)
+    read = {**tables, "chart": erp_chart, **({} if postings is None else {"ledger": postings})}
+    close = Close(
+        period=period,
+        environment=settings.environment,
+        company=company,
+        company_name=settings.title_of(company),
+        currency=results.own,
+        actions=actions,
+        home_currency=rates and rates.own,
+        by_role=totals_by_role(results, actions),
+        words=words,
+        record=record,
+        last_month=last_month,
+        before=before,
+        after=after,
+        run=CloseRun(
+            applied=apply,
+            begun_at=begun_at,
+            prepared_by=by,
+            approved_by=approved_by,
+            stays_open=stays_open,
+            question=question,
+            plan=plan,
+            jobs=jobs,
+            created=created,
+            sources={name: source_of(table) for name, table in read.items()},
+            unchecked=unchecked_by(scope, after, plan, months["expected"]),
+        ),
+        tables={
+            **tables,
+            "chart": erp_chart,
+            "entries": entries_of_month,
+            "coverage": after.table("coverage"),
+            **changes,
+            **budget_tables(budget, spent, tables, is_large, words),
+            **({"rates": rates.table} if rates else {}),
+            **months,
+        },
+    )
+    scope.seen("close", close)
+    return close if target is None else write_close(close, target, profile)

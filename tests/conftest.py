@@ -57,9 +57,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mix the files, so that waiting tests meet computing ones; leave long tests out without `--long`."""
+    """Mix the rooms, so that waiting tests meet computing ones; leave long tests out without `--long`.
+
+    A room stays together: its worlds, such as closed months and matched ledgers, are made in one process.
+    """
     items.sort(
-        key=lambda item: hashlib.sha256(item.path.relative_to(config.rootpath).as_posix().encode()).digest()
+        key=lambda item: hashlib.sha256(
+            item.path.parent.relative_to(config.rootpath).as_posix().encode()
+        ).digest()
     )
     if not config.getoption("long"):
         long = [item for item in items if item.get_closest_marker("long")]

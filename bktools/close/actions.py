@@ -26,7 +26,7 @@ from bktools.findings.check import (
     ROLES,
     WARNING,
 )
-from bktools.frames.sums import Money, Valued, largest_first
+from bktools.frames.sums import Money, Sum, Valued, largest_first
 
 SEVERITIES = (ERROR, WARNING)
 # The sections of the wording that have the sentences of an action.
@@ -184,16 +184,6 @@ class Action(Valued):
 
 
 @dataclass(frozen=True)
-class RoleTotals(Valued):
-    """The errors and warnings of one role, and the entries that they concern."""
-
-    role: str
-    errors: int
-    warnings: int
-    money: Mapping[str, Money]
-
-
-@dataclass(frozen=True)
 class _Case:
     """One thing that asks for a step; cases with the same step become one action. It may have no thing."""
 
@@ -255,8 +245,8 @@ def actions_of(results: StepResults) -> tuple[Action, ...]:
     return tuple(sorted(_grouped(results, cases), key=lambda action: _urgency(action, results.own)))
 
 
-def totals_by_role(results: StepResults, actions: Sequence[Action]) -> tuple[RoleTotals, ...]:
-    """Return the steps of each role with something to do, and the entries that they concern, each once."""
+def totals_by_role(results: StepResults, actions: Sequence[Action]) -> tuple[Sum, ...]:
+    """Return the entries that the steps of each role concern, each once, with its errors and warnings."""
     of_roles = {role: [action for action in actions if action.role == role] for role in ROLES}
     sums = results.waiting.money(
         [[key for action in own for key in action.keys] for own in of_roles.values()]
@@ -264,7 +254,8 @@ def totals_by_role(results: StepResults, actions: Sequence[Action]) -> tuple[Rol
     totals = []
     for (role, own), (money, _) in zip(of_roles.items(), sums, strict=True):
         errors = sum(action.severity == ERROR for action in own)
-        totals += [RoleTotals(role, errors, len(own) - errors, money)] if own else []
+        counts = {"role": role, "errors": errors, "warnings": len(own) - errors}
+        totals += [Sum(counts, money)] if own else []
     return tuple(totals)
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.close.actions import Action, RoleTotals
+from bktools.close.actions import Action
 from bktools.close.entries import unsent
 from bktools.close.figures import Figures
 from bktools.close.record import PeriodRecord, table_as_frame
@@ -86,13 +86,13 @@ class Close:
     period, environment, company : str
         The month, as 2026-10; name of the environment; UUID of the company.
     company_name : str
-        The company's short name in the settings, "" where it has none.
+        The company's name in the settings, its UUID where it has none.
     currency : str, optional
         The company's own currency; the one of most entries where the settings do not tell it.
     actions : tuple of Action
         What is to be done: in doubt first, then what frees most money.
-    by_role : tuple of RoleTotals
-        How much waits for each role.
+    by_role : tuple of Sum
+        Each role with something to do: its errors and warnings, and the entries that wait for it.
     home_currency : str, optional
         The currency into which all amounts are converted; None without rates of exchange.
     words : Words
@@ -123,7 +123,7 @@ class Close:
     company_name: str
     currency: str | None
     actions: tuple[Action, ...]
-    by_role: tuple[RoleTotals, ...]
+    by_role: tuple[Sum, ...]
     home_currency: str | None
     words: Words
     record: PeriodRecord
@@ -203,8 +203,13 @@ class Close:
 
     @property
     def name(self) -> str:
-        """The company by its short name, or by the start of its UUID where it has none."""
-        return self.company_name or self.words("report.company", id=self.company[:8])
+        """The company by its name, or by the start of its UUID where it has none."""
+        return self.company_name if self.has_name else self.words("report.company", id=self.company[:8])
+
+    @property
+    def has_name(self) -> bool:
+        """Whether the company has a name."""
+        return self.company_name != self.company
 
     @property
     def title(self) -> str:
@@ -234,7 +239,7 @@ class Close:
             "period": self.period,
             "environment": self.environment,
             "company": self.company,
-            "company_name": self.company_name or None,
+            "company_name": self.company_name if self.has_name else None,
             "language": self.words.language,
             "state": self.state,
             "approved_by": self.record.closed_by,
@@ -244,7 +249,11 @@ class Close:
             "reasons": reasons,
             "to_do": self.severities,
             "by_role": {
-                waiting.role: {"errors": waiting.errors, "warnings": waiting.warnings, **waiting.for_programs}
+                waiting["role"]: {
+                    "errors": waiting["errors"],
+                    "warnings": waiting["warnings"],
+                    **waiting.for_programs,
+                }
                 for waiting in self.by_role
             },
             "against": {

@@ -11,9 +11,10 @@ import pyarrow as pa
 from bktools.close.actions import ENTRY, EXPORT_JOB, IDS, Action, Thing
 from bktools.close.figures import NO_REASON, Figures
 from bktools.contract.rules import UUID_PATTERN
-from bktools.frames.sums import NOTHING, Sum, Valued, by_currency
+from bktools.frames.sums import NO_MONEY, Sum, Valued, by_currency
 from bktools.visible import visible_line
 from bktools.wording import Words
+from bktools.wording.words import LISTED
 
 
 class Step(NamedTuple):
@@ -33,13 +34,15 @@ def step_of(words: Words, action: Action) -> Step:
     is_one = first is not None and not others
     why, do = ("one", "do") if is_one else ("many", "do_many")
     facts |= first.facts if first is not None and is_one else {}
+    # Of hundreds, the last ones are not shown.
+    named = [_listed(words, action, thing) for thing in action.things[: LISTED + 1]]
     reasons = [words(f"{action.key}.{why}", **facts)]
     if action.counted_elsewhere:
         reasons.append(words("report.counted_elsewhere", count=action.counted_elsewhere))
     return Step(
         f"{who} ({visible_line(action.person)})" if action.person else who,
         words(f"{action.key}.{do}", **facts),
-        words.listed([_listed(words, action, thing) for thing in action.things]),
+        words.listed(named, of=count),
         "; ".join(filter(None, reasons)),
     )
 
@@ -123,7 +126,7 @@ def _row(words: Words, action: Action) -> Sum:
     texts |= {"person": action.person, "command": action.command, "facts": _json(action.facts)}
     texts |= {name: action.ids.get(name) for name in IDS}
     texts |= {name: " ".join(getattr(action, name)) for name in LISTS}
-    return Sum(texts, action.money or {None: NOTHING})  # type: ignore[dict-item]
+    return Sum(texts, action.money or {None: NO_MONEY})  # type: ignore[dict-item]
 
 
 def _json(facts: Mapping[str, Any]) -> str:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from bktools.ledger.entry_names import words
-from bktools.ledger.gates import FEW, HABIT
+from bktools.ledger.booking_units import FEW, HABIT
+from bktools.ledger.candidates import words
 from bktools.ledger.whole_numbers import (
     NONE,
     Columns,
@@ -259,8 +259,8 @@ def contra_accounts(lines: Columns, is_used: Flags, accounts: int) -> Flags:
     """Return by account whether it balances vouchers.
 
     A contra account is opposite to the costs, and carries at least half of them in most vouchers that it has
-    with them: a tax, or a rounding, does not. Most amounts stay there: an account to which costs are moved,
-    and from which they come back, is not a contra account.
+    with them: a tax, or a rounding, does not. An account that had each amount before it gave it to an entry's
+    account is a cost account.
 
     Parameters
     ----------
@@ -289,20 +289,11 @@ def contra_accounts(lines: Columns, is_used: Flags, accounts: int) -> Flags:
     lots, count_of_lot = np.unique((account * 2**40 + cents)[carries], return_counts=True)
     count_of_lot = np.append(count_of_lot, 0)  # the last one is of a lot that is not there
     there, back = (count_of_lot[places(account * 2**40 + sign * cents, lots)] for sign in (1, -1))
-    stays = carries & (there > back)
     heads = heads_of(lines, accounts)
-    # Most amounts stay there, by number or by money: corrections are many, and small.
-    has_most = np.zeros(accounts, np.bool_)
-    for weight in (1, size):
-        staying, carried = (
-            sums(heads, accounts, sums(account, accounts, some * weight))[heads] for some in (stays, carries)
-        )
-        has_most |= 2 * staying > carried
-    is_contra = (2 * count > sums(account, accounts, is_beside)) & has_most
-    is_main = is_contra & (
-        (sums(account, accounts, stays) >= OFTEN * (cost != 0).sum())
-        | (sums(account, accounts, stays * size) >= OFTEN * np.abs(cost).sum())
-    )
+    stay, move = (sums(heads[account], accounts, some)[heads] for some in (carries & (there > back), carries))
+    is_contra = (2 * count > sums(account, accounts, is_beside)) & (2 * stay > move)
+    carried, costs = sums(account, accounts, carries * size), np.abs(cost)
+    is_main = is_contra & ((count >= OFTEN * (cost != 0).sum()) | (carried >= OFTEN * costs.sum()))
     # A seldom one is a contra account, too, unless it stands beside a main one: then it is a cost.
     has_main = among(len(cost), lines.v[is_main[lines.account]])[v] & is_beside
     is_contra = is_main | (is_contra & ~among(accounts, account[has_main]))

@@ -1,16 +1,103 @@
-"""What no proven pair has: open groups of entries, and free pieces of the ledger that may hold them."""
+"""Entries and groups by their names and amounts, and the free pieces of the ledger that may hold them."""
 
 from __future__ import annotations
 
 import bisect
 import functools
+import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import CORRECTED, LATEST
+from bktools.ledger.booking_units import CORRECTED, LATEST
 from bktools.ledger.whole_numbers import NONE
+
+# The texts of an entry that vouchers may carry.
+FIELDS = ("description", "document", "supplier", "person")
+# The employee's name is of many entries.
+PERSON = FIELDS[-1]
+NUMBER = re.compile(r"\d")
+ACCENTS = re.compile("[\u0300-\u036f]")
+
+
+@functools.lru_cache(100_000)
+def words(*texts: str | None) -> frozenset[str]:
+    """Return the words and numbers of texts, of any length: 10/2026 is not 11/2026."""
+    plain = unicodedata.normalize("NFKD", " ".join(filter(None, texts)).casefold())
+    return frozenset(re.findall(r"\w+", ACCENTS.sub("", plain)))
+
+
+@dataclass(eq=False)
+class Entry:
+    """One entry, for the few that are looked at one by one.
+
+    Attributes
+    ----------
+    e : int
+        Its number.
+    account, code, day, cents : int
+        Its account and tax code as numbers, its day, its amount in the ledger's currency, without tax where
+        the ledger is seen so.
+    exported : int
+        Its amount as it was exported.
+    is_original : bool
+        Whether its amount is in another currency than the ledger's.
+    sent : bool
+        Whether it was sent.
+    has_own_description, has_own_document : bool
+        Whether no other entry has its description, and its document.
+    describes : bool
+        Whether its description names it without its supplier.
+    """
+
+    e: int
+    account: int
+    day: int
+    cents: int
+    is_original: bool
+    sent: bool
+    code: int
+    description: str | None
+    document: str | None
+    supplier: str | None
+    person: str | None
+    id: str | None
+    exported: int
+    has_own_description: bool
+    has_own_document: bool
+    describes: bool
+
+    def text(self, fields: Iterable[str]) -> frozenset[str]:
+        """Return the words of some of its texts."""
+        return words(*(getattr(self, name) for name in fields))
+
+    @functools.cached_property
+    def names(self) -> list[frozenset[str]]:
+        """The words that name it: its ID; its own document; its description, of two words at least."""
+        named = [words(self.id), words(self.document) if self.has_own_document else frozenset()]
+        described = [words(self.supplier, self.description)] if self.description else []
+        if self.has_own_description and self.describes:
+            described.append(words(self.description))
+        return [*filter(None, named), *(text for text in described if len(text) > 1)]
+
+    @functools.cached_property
+    def own_names(self) -> list[frozenset[str]]:
+        """Those of its names that no charge of a later month has: of it alone, with a number."""
+        described = words(self.supplier, self.description)
+        own = (name for name in self.names if self.has_own_description or name != described)
+        return [name for name in own if any(map(NUMBER.search, name))]
+
+    def is_named_alone_in(self, text: frozenset[str]) -> bool:
+        """Whether a text has a name that no charge of a later month has."""
+        return any(name <= text for name in self.own_names)
+
+    def is_named_in(self, text: frozenset[str]) -> bool:
+        """Whether a text names the entry."""
+        return any(name <= text for name in self.names)
+
+
+# ---- pieces of the ledger
 
 # A voucher and an account: NONE for all of the voucher.
 PieceId = tuple[int, int]
@@ -156,13 +243,12 @@ class FreePieces:
         self.of_size: Mapping[tuple[int, int], list[Piece]] = defaultdict(list)
         self._on: Mapping[int, list[Piece]] = defaultdict(list)
         self._by_word: Mapping[str, list[Piece]] = defaultdict(list)
-        self._moves: Mapping[tuple[int, int], list[Piece]] = defaultdict(list)
+        self._of_net: Mapping[tuple[int, int], list[Piece]] = defaultdict(list)
         for piece in self.pieces:
             self.of_gross[piece.gross].append(piece)
             for account, net in piece.nets.items():
                 self._on[account].append(piece)
-                if piece.is_move:
-                    self._moves[account, net].append(piece)
+                self._of_net[account, net].append(piece)
                 for size in piece.sizes_on(account):
                     self.of_size[account, size].append(piece)
             for word in piece.text:
@@ -181,20 +267,16 @@ class FreePieces:
         """Return the pieces on an account between two days."""
         return between(self._on.get(account, ()), first, last)
 
-    def reversals(self, piece: Piece) -> list[Piece]:
-        """Return the pieces that take a piece back."""
-        return [other for other in self.of_gross.get(-piece.gross, ()) if other.takes_back(piece)]
-
     def corrections(self, piece: Piece) -> list[Piece]:
-        """Return the pieces that take a piece back, or move a posting of it, or all on an account, away."""
-        moves = (
-            move
+        """Return the later pieces that take a piece back, or one of its amounts on an account."""
+        back = {
+            other.id: other
             for account in piece.nets
             for cents in piece.amounts_on(account)
-            for move in self._moves.get((account, -cents), ())
-            if piece.day <= move.day <= piece.day + CORRECTED and move is not piece
-        )
-        return [*self.reversals(piece), *moves]
+            for other in self._of_net.get((account, -cents), ())
+            if piece.day <= other.day <= piece.day + CORRECTED and other is not piece
+        }
+        return [*back.values()]
 
     def with_text(self, text: frozenset[str], first: int, last: int) -> list[Piece]:
         """Return the pieces between two days that have all words of a text."""

@@ -7,34 +7,34 @@ import itertools
 import numpy as np
 import polars as pl
 
-from bktools.ledger.entry_names import FIELDS, PERSON
-from bktools.ledger.gates import FEW, HABIT
+from bktools.ledger.booking_units import FEW, HABIT
+from bktools.ledger.candidates import FIELDS, PERSON
 from bktools.ledger.matching import Matching
-from bktools.ledger.study import Study
 from bktools.ledger.whole_numbers import Flags, first_rows
+from bktools.ledger.working_papers import WorkingPapers
 
 # Pairs that show a habit; more show no other.
 MOST_PAIRS = 400
 
 
-def carried_texts(study: Study) -> tuple[str, ...] | None:
+def carried_texts(papers: WorkingPapers) -> tuple[str, ...] | None:
     """Return the texts of their entry that nine in ten singular vouchers carry, together; else None.
 
     The employee's name is one only where they carry no other: what is booked by hand seldom has it.
     """
-    matching = study.matching
+    matching = papers.matching
     some = np.flatnonzero(matching.is_singular)[:MOST_PAIRS]
     if len(some) < FEW:
         return None
-    study.load(matching.group[some].tolist())
+    papers.load(matching.group[some].tolist())
     vouchers = matching.vouchers[some].tolist()
-    texts = study.books.texts(vouchers)
+    texts = papers.books.texts(vouchers)
     pairs = [
-        (study.members(group), texts[v])
+        (papers.members(group), texts[v])
         for group, v in zip(matching.group[some].tolist(), vouchers, strict=True)
     ]
     fields: tuple[str, ...] = ()
-    for name in (name for name in FIELDS if (getattr(study.entries, name) >= 0).any()):
+    for name in (name for name in FIELDS if (getattr(papers.entries, name) >= 0).any()):
         if name == PERSON and fields:
             break
         carries = [any((x.text([name]) or {""}) <= text for x in own) for own, text in pairs]
@@ -43,21 +43,21 @@ def carried_texts(study: Study) -> tuple[str, ...] | None:
     return fields or None
 
 
-def without_denied(study: Study) -> Matching:
+def without_denied(papers: WorkingPapers) -> Matching:
     """Give up the pairs that a text denies, with all of their accounts and total.
 
     Of a singular pair, the text must have no word in common with its entries: it may be cut, or changed.
     """
-    matching, groups, case = study.matching, study.matching.groups, study.case
-    asked = matching.only(~(matching.is_singular & _shows_a_text(study)))
-    study.load(asked.group.tolist())
+    matching, groups, practice = papers.matching, papers.matching.groups, papers.practice
+    asked = matching.only(~(matching.is_singular & _shows_a_text(papers)))
+    papers.load(asked.group.tolist())
     vouchers = asked.vouchers.tolist()
-    texts = study.books.texts(vouchers)
+    texts = papers.books.texts(vouchers)
     denied = []
     pairs = zip(asked.group.tolist(), vouchers, asked.is_singular.tolist(), strict=True)
     for group, v, is_singular in pairs:
-        own = study.members(group)
-        is_denied = case.denies(own, texts[v])
+        own = papers.members(group)
+        is_denied = practice.denies(own, texts[v])
         if is_denied and is_singular:
             is_denied = all(x.text(FIELDS).isdisjoint(texts[v]) for x in own)
         if is_denied:
@@ -71,13 +71,13 @@ def without_denied(study: Study) -> Matching:
     return matching.only(np.array([lot not in lots for lot in of_pairs], np.bool_))
 
 
-def _shows_a_text(study: Study) -> Flags:
+def _shows_a_text(papers: WorkingPapers) -> Flags:
     """Return of each pair whether the first line of its voucher has a text of its group's first entry."""
-    matching, lines = study.matching, study.books.lines
-    line = first_rows(lines.v, study.books.count)[matching.vouchers]
+    matching, lines = papers.matching, papers.books.lines
+    line = first_rows(lines.v, papers.books.count)[matching.vouchers]
     entry = first_rows(matching.groups.of_entry, len(matching.groups.size))[matching.group]
     theirs = lines.table.select("text", own_document="document")[line]
-    both = theirs.hstack(study.entries.table.select(FIELDS)[entry])
+    both = theirs.hstack(papers.entries.table.select(FIELDS)[entry])
     there = pl.concat_str("text", "own_document", separator=" ", ignore_nulls=True)
     shown = (there.str.contains(pl.col(name), literal=True).fill_null(value=False) for name in FIELDS)
     return both.select(pl.any_horizontal(shown)).to_series().to_numpy()

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from bktools.ledger.candidates import Piece
-from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import LATEST
-from bktools.ledger.study import Study
+from bktools.ledger.booking_units import LATEST
+from bktools.ledger.candidates import Entry, Piece
+from bktools.ledger.working_papers import WorkingPapers
 
 # More entries in a row are not looked for in one posting.
 LONGEST_ROW = 40
@@ -23,7 +22,9 @@ LONGEST_ROW = 40
 DAYS = 2**20
 
 
-def sums_in_a_row(study: Study, entries: Sequence[Entry], pieces: Sequence[Piece]) -> dict[int, list[Piece]]:
+def sums_in_a_row(
+    papers: WorkingPapers, entries: Sequence[Entry], pieces: Sequence[Piece]
+) -> dict[int, list[Piece]]:
     """Return by entry the pieces that are the sum of entries in a row with it."""
     on: dict[tuple[int | None, int], list[Piece]] = defaultdict(list)
     for piece in pieces:
@@ -32,7 +33,7 @@ def sums_in_a_row(study: Study, entries: Sequence[Entry], pieces: Sequence[Piece
             on[key].append(piece)
     sums: dict[int, list[Piece]] = defaultdict(list)
     rows: list[tuple[int | None, list[Entry]]] = [(None, sorted(entries, key=_day_of))]
-    for of, row in [*rows, *_rows(study, entries)]:
+    for of, row in [*rows, *_rows(papers, entries)]:
         for first in range(len(row)):
             total = 0
             for last in range(first, min(len(row), first + LONGEST_ROW)):
@@ -45,10 +46,10 @@ def sums_in_a_row(study: Study, entries: Sequence[Entry], pieces: Sequence[Piece
     return sums
 
 
-def taken_back_in_a_row(study: Study, pieces: Sequence[Piece]) -> dict[int, list[Piece]]:
+def taken_back_in_a_row(papers: WorkingPapers, pieces: Sequence[Piece]) -> dict[int, list[Piece]]:
     """Return by entry the pieces of the entries' kind that take it back with entries of other receipts."""
     taken_back: dict[int, list[Piece]] = defaultdict(list)
-    entries = study.entries.take(study.entries.is_home)
+    entries = papers.entries.take(papers.entries.is_home)
     place = entries.account * DAYS + entries.day
     order = np.argsort(place, kind="stable")
     numbers, place = entries.e[order], place[order]
@@ -58,7 +59,7 @@ def taken_back_in_a_row(study: Study, pieces: Sequence[Piece]) -> dict[int, list
         for account in nets if piece.is_kind else ():
             last = account * DAYS + piece.day
             near = slice(*np.searchsorted(place, (last - LATEST, last + 1)))
-            on[account] = _taken_back(study, study.of(numbers[near].tolist()), nets[account])
+            on[account] = _taken_back(papers, papers.of(numbers[near].tolist()), nets[account])
         own = {x.e: x for row in on.values() for x in row}
         # The stories tell of one entry, or one receipt.
         is_one = sum(map(bool, on.values())) == 1 and all(
@@ -70,10 +71,10 @@ def taken_back_in_a_row(study: Study, pieces: Sequence[Piece]) -> dict[int, list
     return taken_back
 
 
-def _taken_back(study: Study, own: Sequence[Entry], net: int) -> list[Entry]:
+def _taken_back(papers: WorkingPapers, own: Sequence[Entry], net: int) -> list[Entry]:
     """Return the entries whose amount, else those whose sum in a row, a posting takes back."""
     taken_back = [x for x in own if x.cents == -net]
-    for _, row in _rows(study, own) if not taken_back else ():
+    for _, row in _rows(papers, own) if not taken_back else ():
         ends = {0: 0}
         for last, total in enumerate(np.cumsum([x.cents for x in row]).tolist(), 1):
             taken_back += row[ends.get(total + net, last) : last]
@@ -81,10 +82,10 @@ def _taken_back(study: Study, own: Sequence[Entry], net: int) -> list[Entry]:
     return taken_back
 
 
-def _rows(study: Study, entries: Sequence[Entry]) -> Iterator[tuple[int, list[Entry]]]:
+def _rows(papers: WorkingPapers, entries: Sequence[Entry]) -> Iterator[tuple[int, list[Entry]]]:
     """Yield an account with its entries, and with those of one supplier, employee or batch, by their days."""
-    at = np.searchsorted(study.entries.e, [x.e for x in entries])
-    codes = [getattr(study.entries, name)[at].tolist() for name in ("supplier", "employee", "batch")]
+    at = np.searchsorted(papers.entries.e, [x.e for x in entries])
+    codes = [getattr(papers.entries, name)[at].tolist() for name in ("supplier", "employee", "batch")]
     rows: dict[tuple[Any, ...], list[Entry]] = defaultdict(list)
     for x, *of in zip(entries, *codes, strict=True):
         for key in ((), *enumerate(of)):

@@ -13,8 +13,8 @@ import polars as pl
 from bktools.frames.columns import split_lines, tables_in_one_scale, with_column
 from bktools.frames.incoming import in_memory
 from bktools.frames.schema import ENTRY_DATA, to_pandas
+from bktools.ledger.booking_units import covered_by
 from bktools.ledger.findings import day_of
-from bktools.ledger.gates import covered_by
 from bktools.wording import Words, numbers
 
 # The columns of the file beside those of the journal.

@@ -21,7 +21,7 @@ import pyarrow as pa
 from bktools.findings.check import ERP, ERROR, INFO, PREPARER, SERVICE, SEVERITIES, WARNING
 from bktools.frames.schema import IN_DOUBT
 from bktools.ledger.inputs import EPOCH
-from bktools.ledger.judged import Judged
+from bktools.ledger.matched_tables import MatchedTables
 from bktools.ledger.verdict import ARRIVED, THERE, OpenGroup, Reason, Status
 from bktools.wording import Words
 
@@ -82,11 +82,11 @@ class Finding:
     group: Mapping[str, Any] | None = None
 
 
-def findings_of(judged: Judged, words: Words) -> list[Finding]:
+def findings_of(matched: MatchedTables, words: Words) -> list[Finding]:
     """Return what is found of the entries that are shown, in the words of a language, most severe first."""
-    maker = _Findings(judged, words)
-    is_shown = judged.entries["is_shown"]
-    groups = (group for group in judged.verdict.open_groups if is_shown[[*group.entries]].any())
+    maker = _Findings(matched, words)
+    is_shown = matched.entries["is_shown"]
+    groups = (group for group in matched.verdict.open_groups if is_shown[[*group.entries]].any())
     findings = [*maker.of_entries(), *maker.in_other_months(), *map(maker.of_group, groups)]
     findings += maker.not_compared()
 
@@ -99,8 +99,8 @@ def findings_of(judged: Judged, words: Words) -> list[Finding]:
 class _Findings:
     """Makes the findings of a match."""
 
-    def __init__(self, judged: Judged, words: Words) -> None:
-        self._judged, self._verdict, self._words = judged, judged.verdict, words
+    def __init__(self, matched: MatchedTables, words: Words) -> None:
+        self._matched, self._verdict, self._words = matched, matched.verdict, words
 
     def _finding(
         self, check: str, reason: str, entries: Sequence[int], facts: Mapping[str, Any], about: str = ""
@@ -123,14 +123,14 @@ class _Findings:
 
     def of_entries(self) -> Iterator[Finding]:
         """Yield the findings that are about one entry each."""
-        judged, verdict, status = self._judged, self._verdict, pl.col("status")
-        wrong = judged.numbers(~status.is_in([*ARRIVED, Status.OPEN, Status.NOT_COMPARABLE]))
+        matched, verdict, status = self._matched, self._verdict, pl.col("status")
+        wrong = matched.numbers(~status.is_in([*ARRIVED, Status.OPEN, Status.NOT_COMPARABLE]))
         again = [entry for entry, rows in verdict.look_first.items() if len(rows)]
         may_be_twice = (status == Status.BOOKED) & pl.int_range(pl.len()).is_in(again)
         own = [(entry, Status(int(verdict.status[entry])).code) for entry in wrong]
         own += [(entry, ANOTHER_COST_CENTRE) for entry in self._on_other_centres()]
-        own += [(entry, MAY_BE_TWICE) for entry in judged.numbers(may_be_twice)]
-        rows = judged.rows([entry for entry, _ in own])
+        own += [(entry, MAY_BE_TWICE) for entry in matched.numbers(may_be_twice)]
+        rows = matched.rows([entry for entry, _ in own])
         for (entry, code), row in zip(own, rows, strict=True):
             is_in_doubt = code == Status.MISSING.code and row.get("state") in IN_DOUBT
             reason = MISSING_IN_DOUBT if is_in_doubt else code
@@ -153,7 +153,7 @@ class _Findings:
 
     def _on_other_centres(self) -> list[int]:
         """Return which booked entries have postings, but none on their cost centre."""
-        entries, theirs = self._judged.entries, self._judged.postings.select("group", "centre")
+        entries, theirs = self._matched.entries, self._matched.postings.select("group", "centre")
         is_booked = pl.col("is_shown") & (pl.col("status") == Status.BOOKED) & pl.col("centre").is_not_null()
         booked = entries.with_row_index().filter(is_booked)
         theirs = theirs.drop_nulls().filter(pl.col("group") >= 0)
@@ -163,12 +163,12 @@ class _Findings:
 
     def in_other_months(self) -> Iterator[Finding]:
         """Yield one finding for all entries whose posting is in another month, the latest first."""
-        judged, late = self._judged, self._verdict.days_late
-        booked_month = judged.postings["month"].gather(judged.entries["posting"])
+        matched, late = self._matched, self._verdict.days_late
+        booked_month = matched.postings["month"].gather(matched.entries["posting"])
         is_moved = (pl.col("status") == Status.BOOKED) & (pl.col("month") != booked_month)
-        entries = sorted(judged.numbers(is_moved), key=lambda entry: -late[entry])
+        entries = sorted(matched.numbers(is_moved), key=lambda entry: -late[entry])
         if entries:
-            booked_days = [row["booked_date"] for row in judged.rows(entries)]
+            booked_days = [row["booked_date"] for row in matched.rows(entries)]
             facts = {
                 "booked_first": min(booked_days),
                 "booked_last": max(booked_days),
@@ -179,24 +179,24 @@ class _Findings:
 
     def of_group(self, group: OpenGroup) -> Finding:
         """Return the finding of an open group, with its row in the table of these."""
-        judged, words, reason = self._judged, self._words, str(group.reason)
+        matched, words, reason = self._matched, self._words, str(group.reason)
         if group.reason is Reason.OTHER_CURRENCY:
             reason = "sum_of_currencies"
         elif group.reason is not Reason.STYLE_UNKNOWN and not group.postings:
             reason = "not_shown"
-        rows = judged.rows(group.entries)
+        rows = matched.rows(group.entries)
         days = [row["date"] for row in rows]
         exported = self._money(group.entries)
-        if {*exported} <= {judged.currency, ""}:
-            exported = {judged.currency or "": judged.money(group.exported)}
+        if {*exported} <= {matched.currency, ""}:
+            exported = {matched.currency or "": matched.money(group.exported)}
         facts = {
             "accounts": [*dict.fromkeys(filter(None, map(account_of, rows)))],
             "first": min(days),
             "last": max(days),
             "exported": words.money(exported),
-            "booked": judged.money(group.booked),
-            "difference": judged.money(group.difference),
-            "currency": judged.currency,
+            "booked": matched.money(group.booked),
+            "difference": matched.money(group.difference),
+            "currency": matched.currency,
             "places": self._places(group.postings) or None,
             "named": self._named(group.postings),
             "candidates": [about(row, words) for row in rows[:MOST_CANDIDATES]],
@@ -219,12 +219,12 @@ class _Findings:
 
     def not_compared(self) -> Iterator[Finding]:
         """Yield a finding for each reason why entries cannot be compared."""
-        judged = self._judged
+        matched = self._matched
         by_reason: dict[str, list[int]] = defaultdict(list)
-        for entry in judged.numbers(pl.col("status") == Status.NOT_COMPARABLE):
+        for entry in matched.numbers(pl.col("status") == Status.NOT_COMPARABLE):
             by_reason[self._verdict.reasons[entry]].append(entry)
         for reason, entries in by_reason.items():
-            own = judged.entries[entries]
+            own = matched.entries[entries]
             covered = self._verdict.covered
             first, last = map(day_of, covered) if covered else (None, None)
             facts = {
@@ -232,12 +232,12 @@ class _Findings:
                 "ledger_last": last,
                 "lag": self._verdict.habits.gate[1] or None,
                 "currencies": sorted(own["currency"].drop_nulls().unique().to_list()),
-                "ledger_currency": judged.currency,
+                "ledger_currency": matched.currency,
                 "ours": own["account"].drop_nulls().first(),
-                "theirs": judged.postings["account"].drop_nulls().first(),
+                "theirs": matched.postings["account"].drop_nulls().first(),
                 "fields": [field for field, name in NEEDED.items() if own[name].null_count()],
             }
-            is_unknown = reason == Reason.OTHER_CURRENCY and judged.currency is None
+            is_unknown = reason == Reason.OTHER_CURRENCY and matched.currency is None
             code = "currency_unknown" if is_unknown else str(reason)
             yield self._of_several(Status.NOT_COMPARABLE.code, code, entries, facts)
 
@@ -245,21 +245,21 @@ class _Findings:
         self, check: str, reason: str, entries: Sequence[int], facts: Mapping[str, Any]
     ) -> Finding:
         """Return the finding of entries of which the same is true, with their sums and days."""
-        days = self._judged.entries[entries]["day"].drop_nulls().to_list()
+        days = self._matched.entries[entries]["day"].drop_nulls().to_list()
         first, last = (day_of(end(days)) if days else None for end in (min, max))
         own = {"amounts": self._words.money(self._money(entries)), "first": first, "last": last}
         return self._finding(check, reason, entries, {**own, **facts})
 
     def _money(self, entries: Sequence[int]) -> dict[str, Decimal | None]:
         """Return the sum of some entries by currency."""
-        own = self._judged.entries[[*entries]].select("currency", pl.col("cents").fill_null(0))
+        own = self._matched.entries[[*entries]].select("currency", pl.col("cents").fill_null(0))
         sums = own.group_by("currency", maintain_order=True).agg(pl.sum("cents"))
-        return {currency or "": self._judged.money(cents) for currency, cents in sums.iter_rows()}
+        return {currency or "": self._matched.money(cents) for currency, cents in sums.iter_rows()}
 
     def _named(self, postings: Sequence[int]) -> str | None:
         """Return how a person names postings that hold no entry: by voucher, else by document, if at all."""
         for column, held in self._held.items() if postings else ():
-            if {*self._judged.postings[column][[*postings]]} - held:
+            if {*self._matched.postings[column][[*postings]]} - held:
                 return "VOUCHER"
         return None
 
@@ -269,11 +269,11 @@ class _Findings:
         is_held = self._verdict.posting_group >= 0
         for entry, rows in self._verdict.evidence.items():
             is_held[[*rows]] |= self._verdict.status[entry] in THERE
-        held = self._judged.postings.filter(is_held)
+        held = self._matched.postings.filter(is_held)
         return {column: {None, *held[column].unique()} for column in TO_EXPLAIN}
 
     def _places(self, postings: Sequence[int]) -> list[str]:
-        return places_of(self._judged.inputs.ledger, [*postings], self._words)
+        return places_of(self._matched.inputs.ledger, [*postings], self._words)
 
 
 def places_of(

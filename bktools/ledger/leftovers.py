@@ -8,13 +8,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bktools.ledger.booking_units import ACCOUNT
-from bktools.ledger.candidates import Piece, whole
-from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import CORRECTED, EARLIER, LATEST
+from bktools.ledger.booking_units import ACCOUNT, CORRECTED, EARLIER, LATEST
+from bktools.ledger.candidates import Entry, Piece, whole
 from bktools.ledger.matching import Matching
-from bktools.ledger.study import Study
 from bktools.ledger.whole_numbers import NONE, Flags, Numbers, among, places
+from bktools.ledger.working_papers import WorkingPapers
 
 # What fewer of the proven vouchers have is no kind of them: a single pair may be of others by chance.
 SELDOM = 0.02
@@ -36,9 +34,9 @@ class Kinds:
     is_kind: Flags
 
     @classmethod
-    def of(cls, study: Study) -> Kinds:
+    def of(cls, papers: WorkingPapers) -> Kinds:
         """Return the kinds of a ledger's proven vouchers."""
-        books, proven = study.books, among(study.books.count, study.matching.vouchers)
+        books, proven = papers.books, among(papers.books.count, papers.matching.vouchers)
         if not proven.any():
             none = np.zeros(books.count, np.bool_)
             return cls(~none, none)
@@ -52,23 +50,23 @@ def _usual(values: Numbers) -> Numbers:
     return np.asarray(each[count >= np.maximum(1, SELDOM * count.sum())])
 
 
-def on_their_accounts(study: Study) -> Matching:
+def on_their_accounts(papers: WorkingPapers) -> Matching:
     """Keep vouchers of several accounts only where each account has what its entries make."""
-    matching, books = study.matching, study.books
+    matching, books = papers.matching, papers.books
     is_mixed = (books.accounts > 1) | (books.gross != books.on_used)
     some = matching.only((matching.groups.size[matching.group] > 1) & is_mixed[matching.vouchers])
-    pieces = whole_pieces(study, some.vouchers, None)
+    pieces = whole_pieces(papers, some.vouchers, None)
     wrong = [
         group
         for group, own, v, account in some.rows()
-        if not study.case.agree(study.of(own), [_part(study, pieces[v], account)])
+        if not papers.practice.agree(papers.of(own), [_part(papers, pieces[v], account)])
     ]
     return matching.without(wrong)
 
 
-def whole_pieces(study: Study, vouchers: Numbers, kinds: Kinds | None) -> dict[int, Piece]:
+def whole_pieces(papers: WorkingPapers, vouchers: Numbers, kinds: Kinds | None) -> dict[int, Piece]:
     """Return vouchers as pieces; without their kinds, where only their amounts are asked for."""
-    books, wanted = study.books, np.unique(vouchers)
+    books, wanted = papers.books, np.unique(vouchers)
     texts = books.texts(wanted.tolist()) if kinds else {}
     pieces = {}
     for v in wanted.tolist():
@@ -80,18 +78,18 @@ def whole_pieces(study: Study, vouchers: Numbers, kinds: Kinds | None) -> dict[i
     return pieces
 
 
-def _part(study: Study, piece: Piece, account: int) -> Piece:
+def _part(papers: WorkingPapers, piece: Piece, account: int) -> Piece:
     """Return what a voucher without tax has on one account; a voucher of one account is whole."""
-    is_of_one = len(piece.nets.keys() & study.case.used) == 1 and not study.books.has_nets
+    is_of_one = len(piece.nets.keys() & papers.practice.used) == 1 and not papers.books.has_nets
     if account == NONE or is_of_one:
         return piece
     net = piece.nets[account]
     return replace(piece, id=(piece.v, account), gross=net, nets={account: net})
 
 
-def pieces_left(study: Study, kinds: Kinds) -> list[Piece]:
+def pieces_left(papers: WorkingPapers, kinds: Kinds) -> list[Piece]:
     """Return what no proven group has of the vouchers, cut as the booking unit cuts them."""
-    books, matching, used = study.books, study.matching, study.case.used
+    books, matching, used = papers.books, papers.matching, papers.practice.used
     is_of_parts = matching.unit.part == ACCOUNT
     # A voucher of one account is used with all that stands beside it, such as its tax.
     is_of_one = (books.accounts == 1) & is_of_parts & (not books.has_nets)
@@ -102,15 +100,15 @@ def pieces_left(study: Study, kinds: Kinds) -> list[Piece]:
     for v, account in zip(parts.vouchers.tolist(), accounts, strict=True):
         is_used[v] |= account == NONE or is_of_one[v]
         used_accounts[v].add(account)
-    entries = study.entries
+    entries = papers.entries
     first, last = entries.day.min() - LATEST, entries.month_end.max() + CORRECTED
     # A posting of any day may be an entry's after all, if it is on an account of theirs.
     is_near = ((books.day >= first) & (books.day <= last)) | (books.accounts > 0)
-    left = whole_pieces(study, np.flatnonzero(is_near & ~is_used), kinds).values()
+    left = whole_pieces(papers, np.flatnonzero(is_near & ~is_used), kinds).values()
     pieces: list[Piece] = []
     for piece in left:
         on_used = sum(net for account, net in piece.nets.items() if account in used)
-        is_plain = on_used == piece.gross or not study.case.rates.has_tax
+        is_plain = on_used == piece.gross or not papers.practice.rates.has_tax
         can_be_cut = is_of_parts and is_plain and not used.isdisjoint(piece.nets)
         if piece.gross and (piece.v in used_accounts or can_be_cut):
             free = {a: net for a, net in piece.nets.items() if net and a not in used_accounts[piece.v]}
@@ -123,25 +121,25 @@ def pieces_left(study: Study, kinds: Kinds) -> list[Piece]:
 # ---- proven pairs that are judged again
 
 
-def reopened(study: Study, pieces: Sequence[Piece]) -> Matching:
+def reopened(papers: WorkingPapers, pieces: Sequence[Piece]) -> Matching:
     """Give up the pairs beside which a free piece has their amount, or its opposite."""
-    matching, entries, slack = study.matching, study.entries, study.case.slack
+    matching, entries, slack = papers.matching, papers.entries, papers.practice.slack
     free = defaultdict(list)
     for piece in pieces:
-        for account in piece.nets.keys() & study.case.used:
+        for account in piece.nets.keys() & papers.practice.used:
             for amount in piece.sizes_on(account):
                 for size in range(amount - slack, amount + slack + 1):
                     free[account, size].append(piece)
     sizes = np.unique(np.array([size for _, size in free], np.int64))
     of_entry, groups = matching.groups.of_entry, set()
     # A receipt of several lines, and a sum, are taken back or repeated as a whole.
-    for amounts in (entries.cents, study.receipts, matching.groups.total[of_entry]):
+    for amounts in (entries.cents, papers.receipts, matching.groups.total[of_entry]):
         beside = np.flatnonzero(matching.has_pair & (places(np.abs(amounts), sizes) >= 0))
-        own = study.of(entries.e[beside].tolist())
+        own = papers.of(entries.e[beside].tolist())
         rows = zip(of_entry[beside].tolist(), amounts[beside].tolist(), own, strict=True)
         for group, cents, x in rows:
             due, near = int(matching.groups.due[group]), free.get((x.account, abs(cents)), ())
-            is_one = len(near) == 1 and near[0].takes_away(x) and study.is_single(x)
+            is_one = len(near) == 1 and near[0].takes_away(x) and papers.is_single(x)
             if is_one or any(_may_be_about(x, due, cents, piece) for piece in near):
                 groups.add(group)
     return matching.without([*groups])

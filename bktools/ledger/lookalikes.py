@@ -25,14 +25,13 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from bktools.ledger.candidates import FreePieces, Group, Piece, PieceId
-from bktools.ledger.case import may_hold
-from bktools.ledger.entry_names import FIELDS, PERSON, Entry
+from bktools.ledger.booking_units import EARLIER, LATEST, UNDER_A_WEEK
+from bktools.ledger.candidates import FIELDS, PERSON, Entry, FreePieces, Group, Piece, PieceId
 from bktools.ledger.entry_rows import sums_in_a_row
-from bktools.ledger.gates import EARLIER, LATEST, UNDER_A_WEEK
-from bktools.ledger.study import Study
+from bktools.ledger.practice import may_hold
 from bktools.ledger.telling import Telling, leave_open
 from bktools.ledger.verdict import BOOKED, Reason, Status
+from bktools.ledger.working_papers import WorkingPapers
 
 # Days from one monthly charge to the next.
 MONTH = 30
@@ -45,20 +44,20 @@ class Lookalikes:
 
     Parameters
     ----------
-    study : Study
-        The ledger; its case has the pieces that no proven pair has.
+    papers : WorkingPapers
+        The ledger; its practice has the pieces that no proven pair has.
     used : collection
         The pieces that all cheapest stories use.
     """
 
-    def __init__(self, study: Study, used: Collection[PieceId]) -> None:
-        entries, status = study.entries, study.draft.status
-        free = [piece for piece in study.case.free.pieces if piece.id not in used]
+    def __init__(self, papers: WorkingPapers, used: Collection[PieceId]) -> None:
+        entries, status = papers.entries, papers.draft.status
+        free = [piece for piece in papers.practice.free.pieces if piece.id not in used]
         is_undecided = np.isin(status[entries.e], (-1, Status.OPEN)) & (entries.is_home | ~entries.is_foreign)
-        undecided = study.of(entries.e[is_undecided].tolist())
-        self._case = replace(study.case, free=FreePieces(free, undecided))
-        self._study, self._undecided, self._free = study, undecided, free
-        self._without_originals = _without_originals(study)
+        undecided = papers.of(entries.e[is_undecided].tolist())
+        self._practice = replace(papers.practice, free=FreePieces(free, undecided))
+        self._papers, self._undecided, self._free = papers, undecided, free
+        self._without_originals = _without_originals(papers)
         self._amounts = {x.cents for x in undecided}
         self._by_size: dict[int, list[Piece]] = defaultdict(list)
         for piece in free:
@@ -72,19 +71,21 @@ class Lookalikes:
 
     def may_hold(self, x: Entry, group: Group) -> list[Piece]:
         """Return the pieces that may hold an entry: it is not missing."""
-        free = self._case.free
-        named = [piece for piece in free.naming.get(x.e, ()) if self._case.is_near(group, piece, x)]
+        free = self._practice.free
+        named = [piece for piece in free.naming.get(x.e, ()) if self._practice.is_near(group, piece, x)]
         in_words = [piece for piece in self._with_words(x) if x.account in piece.nets]
         single = Group(group.number, (x,), group.due)
-        in_stories = may_hold(self._case, single)
+        in_stories = may_hold(self._practice, single)
         # A far piece with the words of others is only looked at; what is booked by hand names no employee.
-        is_silent = self._case.carried == (PERSON,)
-        far = [piece for piece in self._of_amount(x) if is_silent or not self._case.denies([x], piece.text)]
+        is_silent = self._practice.carried == (PERSON,)
+        far = [
+            piece for piece in self._of_amount(x) if is_silent or not self._practice.denies([x], piece.text)
+        ]
         return [*self._in_a_row[x.e], *in_stories, *named, *in_words, *self._with_more(x, group.due), *far]
 
     def second(self, x: Entry) -> list[Piece]:
         """Return the pieces that may book an entry again; those of an equal entry are not told apart."""
-        pieces = self._of_amount(x) if self._study.is_single(x) else []
+        pieces = self._of_amount(x) if self._papers.is_single(x) else []
         pieces = [piece for piece in pieces if piece.day >= x.day and x.is_named_in(piece.text)]
         is_monthly = any(abs(piece.day - x.day - MONTH) <= UNDER_A_WEEK for piece in pieces)
         return [piece for piece in pieces if not is_monthly or x.is_named_alone_in(piece.text)]
@@ -104,9 +105,9 @@ class Lookalikes:
 
     def _with_more(self, x: Entry, due: int) -> list[Piece]:
         """Return the pieces on an entry's account that have more than it, and nothing of another entry."""
-        free, last = self._case.free, due + self._case.gate[1] + UNDER_A_WEEK
+        free, last = self._practice.free, due + self._practice.gate[1] + UNDER_A_WEEK
         # Of all entries, also those that have their verdict.
-        named = self._study.case.free.named
+        named = self._papers.practice.free.named
         # Where a posting has no original amount, its amount is in another currency.
         least = {x.account: abs(x.cents), **dict.fromkeys(self._without_originals[x.account], 0)}
         pieces = [(piece, account) for account in least for piece in free.on(account, x.day, last)]
@@ -119,19 +120,19 @@ class Lookalikes:
 
     @functools.cached_property
     def _in_a_row(self) -> dict[int, list[Piece]]:
-        return sums_in_a_row(self._study, self._undecided, self._free)
+        return sums_in_a_row(self._papers, self._undecided, self._free)
 
     def _with_words(self, x: Entry) -> list[Piece]:
         """Return the pieces with all words of one of an entry's texts."""
         texts = filter(None, (x.text([name]) for name in FIELDS if name != PERSON))
-        with_text = self._case.free.with_text
+        with_text = self._practice.free.with_text
         return [piece for text in texts for piece in with_text(text, x.day - LATEST, x.day + LATEST)]
 
 
-def _without_originals(study: Study) -> dict[int, list[int]]:
+def _without_originals(papers: WorkingPapers) -> dict[int, list[int]]:
     """Return by account of original amounts the accounts of the same name: their postings may have none."""
     others = defaultdict(list)
-    sides = (study.entries.take(study.entries.is_original), study.books.lines)
+    sides = (papers.entries.take(papers.entries.is_original), papers.books.lines)
     ours, theirs = (
         side.table.select("account", number=pl.Series(side.account)).unique(maintain_order=True)
         for side in sides
@@ -141,24 +142,26 @@ def _without_originals(study: Study) -> dict[int, list[int]]:
     return others
 
 
-def decide_missing(study: Study, telling: Telling, foreign: Sequence[Group], free: Lookalikes) -> None:
+def decide_missing(
+    papers: WorkingPapers, telling: Telling, foreign: Sequence[Group], free: Lookalikes
+) -> None:
     """Give the entries without a status theirs: MISSING, or OPEN.
 
     `foreign` has the groups with amounts in other currencies: their postings may hold any entry near them.
     """
-    status = study.draft.status
+    status = papers.draft.status
     unsolved = [group for group in telling.groups if any(status[x.e] == Status.OPEN for x in group.entries)]
     undecided = [(x, group) for group in telling.groups for x in group.entries if status[x.e] < 0]
     days = defaultdict(list)
     for x, _ in undecided:
         days[x.account, x.cents].append(x.day)
-    width = max(1, study.case.gate[1] - study.case.gate[0])
+    width = max(1, papers.practice.gate[1] - papers.practice.gate[0])
 
     def may_be_in(x: Entry, late: int, off: int | None) -> bool:
         """Whether an open sum may hold an entry: near it any, up to a week one that has so much more."""
         has_more = off is None or (off * x.cents > 0 and abs(off) >= abs(x.cents))
         is_near = abs(late) <= width or (abs(late) <= UNDER_A_WEEK and has_more)
-        return (study.case.is_of_sums and is_near) or (off == x.cents and abs(late) <= LATEST)
+        return (papers.practice.is_of_sums and is_near) or (off == x.cents and abs(late) <= LATEST)
 
     for x, group in undecided:
         near = free.may_hold(x, group)
@@ -166,37 +169,39 @@ def decide_missing(study: Study, telling: Telling, foreign: Sequence[Group], fre
         is_cancelled = any(abs(day - x.day) <= UNDER_A_WEEK for day in days[x.account, -x.cents])
         sums = ((one.due - group.due, telling.differences.get(one.number)) for one in (*foreign, *unsolved))
         if near or is_cancelled or any(may_be_in(x, late, off) for late, off in sums):
-            own = study.group(group.number, [x])
-            leave_open(study, own, [x], Reason.MAY_BE_IN, study.first_rows(near))
+            own = papers.group(group.number, [x])
+            leave_open(papers, own, [x], Reason.MAY_BE_IN, papers.first_rows(near))
         else:
-            study.draft.decide(x.e, Status.MISSING)
+            papers.draft.decide(x.e, Status.MISSING)
 
 
-def look_first(study: Study, free: Lookalikes) -> None:
+def look_first(papers: WorkingPapers, free: Lookalikes) -> None:
     """Name the postings to look at before a correction is ordered, or an entry is sent."""
-    draft, entries, lines = study.draft, study.entries, study.books.lines
+    draft, entries, lines = papers.draft, papers.entries, papers.books.lines
     is_ordered = draft.has(*ORDERS)[entries.e] & entries.sent
-    for x in study.of(entries.e[is_ordered].tolist()):
+    for x in papers.of(entries.e[is_ordered].tolist()):
         named = np.array(draft.postings(x.e), np.int64)
         own = lines.v[np.searchsorted(lines.row, named)]
         # A correction is of one voucher: another one shows that somebody has corrected it already.
         others = named[own != own[:1]].tolist() if draft.status[x.e] != Status.BOOKED_TWICE else []
-        similar = study.first_rows(piece for piece in free.similar(x) if piece.v not in own)
+        similar = papers.first_rows(piece for piece in free.similar(x) if piece.v not in own)
         draft.look_first[x.e] = [*others, *similar]
     is_booked = (draft.status[entries.e] == Status.BOOKED) & entries.sent
     is_booked &= np.isin(np.abs(entries.cents), [*free.sizes])
-    for x in study.of(entries.e[is_booked].tolist()):
-        if rows := study.first_rows(free.second(x)):
+    for x in papers.of(entries.e[is_booked].tolist()):
+        if rows := papers.first_rows(free.second(x)):
             draft.look_first[x.e] = rows
     group = draft.posting_group[lines.row]
     is_of_sent = (group >= 0) & np.isin(group, draft.group[entries.e[entries.sent]])
-    groups, unsent = study.matching.groups, np.flatnonzero(~draft.has(*BOOKED)[entries.e] & ~entries.sent)
-    for x, number in zip(study.of(entries.e[unsent].tolist()), groups.of_entry[unsent].tolist(), strict=True):
-        may_hold = free.may_hold(x, study.group(number, [x]))
-        rows = study.first_rows(piece for piece in may_hold if piece.day >= x.day - EARLIER)
-        is_of_sums = study.case.is_of_sums or not groups.is_home[number]
+    groups, unsent = papers.matching.groups, np.flatnonzero(~draft.has(*BOOKED)[entries.e] & ~entries.sent)
+    for x, number in zip(
+        papers.of(entries.e[unsent].tolist()), groups.of_entry[unsent].tolist(), strict=True
+    ):
+        may_hold = free.may_hold(x, papers.group(number, [x]))
+        rows = papers.first_rows(piece for piece in may_hold if piece.day >= x.day - EARLIER)
+        is_of_sums = papers.practice.is_of_sums or not groups.is_home[number]
         if not rows and is_of_sums and draft.status[x.e] != Status.MISSING:
             # A credit note may be in a sum of costs.
             is_near = (lines.account == x.account) & (lines.day >= x.day) & (lines.day <= x.day + LATEST)
-            rows = lines.row[study.books.is_cost & ~is_of_sent & is_near].tolist()
+            rows = lines.row[papers.books.is_cost & ~is_of_sent & is_near].tolist()
         draft.look_first[x.e] = rows

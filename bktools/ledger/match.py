@@ -14,8 +14,8 @@ from bktools.errors import ArgumentError
 from bktools.frames.schema import IN_DOUBT, Month
 from bktools.ledger.findings import about
 from bktools.ledger.inputs import Inputs, read
-from bktools.ledger.judged import judged
 from bktools.ledger.ledger_match import LedgerMatch
+from bktools.ledger.matched_tables import matched_tables
 from bktools.ledger.model import verdict_of
 from bktools.ledger.tables import match_of
 from bktools.ledger.verdict import THERE, Verdict
@@ -116,7 +116,7 @@ def match_ledger(
             inputs, verdict_of(inputs.entries, inputs.postings, **{**inputs.options, "explained": ()})
         )
     verdict = verdict_of(inputs.entries, inputs.postings, **inputs.options)
-    return match_of(judged(inputs, verdict, months), words(language))
+    return match_of(matched_tables(inputs, verdict, months), words(language))
 
 
 def _refuse_proofs(inputs: Inputs, verdict: Verdict) -> None:

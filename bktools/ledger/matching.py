@@ -13,13 +13,19 @@ from bktools.ledger.booking_units import (
     ACCOUNT,
     CLOCKS,
     DAYS,
+    EARLIER,
+    FEW,
+    LATEST,
     OWN,
+    UNDER_A_WEEK,
     UNITS,
+    USUAL,
     VOUCHER,
     BookingUnit,
+    Gate,
+    gate_of,
     units_of_style,
 )
-from bktools.ledger.gates import EARLIER, FEW, LATEST, UNDER_A_WEEK, USUAL, Gate, gate_of
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, largest, number, places, sums
 
 # A unit that explains so many of the entries is not questioned.

@@ -69,22 +69,20 @@ from bktools.ledger.annotated_postings import (
     vouchers_of,
     with_account_numbers,
 )
-from bktools.ledger.booking_units import ACCOUNT, VOUCHER, clocks_of
-from bktools.ledger.candidates import FreePieces, Group, Piece
+from bktools.ledger.booking_units import ACCOUNT, EARLIER, FEW, LATEST, VOUCHER, Gate, clocks_of, covered_by
+from bktools.ledger.candidates import Entry, FreePieces, Group, Piece
 from bktools.ledger.carried_texts import carried_texts, without_denied
-from bktools.ledger.entry_names import Entry
 from bktools.ledger.entry_rows import taken_back_in_a_row
 from bktools.ledger.foreign_facts import at_their_rates
-from bktools.ledger.gates import EARLIER, FEW, LATEST, Gate, covered_by
 from bktools.ledger.leftovers import Kinds, on_their_accounts, pieces_left, reopened
 from bktools.ledger.lookalikes import Lookalikes, decide_missing, look_first
 from bktools.ledger.matching import DECIDABLE, Matching, matching_of, ranked_matchings
 from bktools.ledger.net_views import View, on_lines, on_nets
-from bktools.ledger.study import Study
 from bktools.ledger.tax_rates import rates_of
 from bktools.ledger.telling import Telling, leave_by_account, leave_open, likeliest
 from bktools.ledger.verdict import Habits, Reason, Status, Verdict
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, among
+from bktools.ledger.working_papers import WorkingPapers
 
 # So many of the entries must have a voucher of the booking unit before one is called missing.
 KNOWN = 0.8
@@ -175,13 +173,13 @@ def _judge(
     matching = ranked[0]
     if not entries.is_home.all():
         matching = matching_of(entries, books, matching.unit, like=matching)
-    study = Study(draft, entries, books, matching, covered)
-    share = _decide(study)
-    return _habits_of(study, share, currency), covered
+    papers = WorkingPapers(draft, entries, books, matching, covered)
+    share = _decide(papers)
+    return _habits_of(papers, share, currency), covered
 
 
-def _habits_of(study: Study, share: float, currency: str | None) -> Habits:
-    matching, books = study.matching, study.books
+def _habits_of(papers: WorkingPapers, share: float, currency: str | None) -> Habits:
+    matching, books = papers.matching, papers.books
     return Habits(
         unit=matching.unit.name,
         by_account=matching.unit.part == ACCOUNT,
@@ -192,7 +190,7 @@ def _habits_of(study: Study, share: float, currency: str | None) -> Habits:
         tax_rates=tuple(rate for rate in books.rates if rate),
         sign=books.sign,
         currency=currency,
-        texts=study.case.carried or (),
+        texts=papers.practice.carried or (),
     )
 
 
@@ -278,68 +276,70 @@ def _without_tax(
 # ---- the steps
 
 
-def _decide(study: Study) -> float:
+def _decide(papers: WorkingPapers) -> float:
     """Give each entry its status; return the share of entries that the booking unit explains."""
-    case = study.case
-    case.carried = carried_texts(study)
+    practice = papers.practice
+    practice.carried = carried_texts(papers)
     # Where vouchers carry the supplier, a description alone names no entry.
-    describes = case.carried is not None and "supplier" not in case.carried
-    study.use(study.entries, describes=describes)
-    if case.carried is not None:
-        study.matching = without_denied(study)
-    if not study.entries.is_home.all() and study.share >= DECIDABLE:
-        study.use(at_their_rates(study), describes=describes)
-        study.matching = matching_of(study.entries, study.books, study.matching.unit, like=study.matching)
-        if case.carried is not None:
-            study.matching = without_denied(study)
-    case.rates = rates_of(study.entries, study.voucher_of_entry(), study.books)
-    share, pairs = study.share, len(study.matching.group)
-    study.matching = on_their_accounts(study)
-    if len(study.matching.group) < DECIDABLE * pairs:
+    describes = practice.carried is not None and "supplier" not in practice.carried
+    papers.use(papers.entries, describes=describes)
+    if practice.carried is not None:
+        papers.matching = without_denied(papers)
+    if not papers.entries.is_home.all() and papers.share >= DECIDABLE:
+        papers.use(at_their_rates(papers), describes=describes)
+        papers.matching = matching_of(
+            papers.entries, papers.books, papers.matching.unit, like=papers.matching
+        )
+        if practice.carried is not None:
+            papers.matching = without_denied(papers)
+    practice.rates = rates_of(papers.entries, papers.voucher_of_entry(), papers.books)
+    share, pairs = papers.share, len(papers.matching.group)
+    papers.matching = on_their_accounts(papers)
+    if len(papers.matching.group) < DECIDABLE * pairs:
         # Totals agree, accounts do not: this is not how the ledger books.
-        share = study.share
-    kinds = Kinds.of(study)
+        share = papers.share
+    kinds = Kinds.of(papers)
     # Of few pairs, and by another account than usual, an equal amount may be met by chance.
-    is_few = share < DECIDABLE and study.compared.sum() >= FEW
-    by_chance = np.full(len(study.matching.group), is_few) | ~kinds.is_kind[study.matching.vouchers]
-    study.matching = study.matching.only(~by_chance | _is_named(study, by_chance.copy()))
-    case.is_known, case.last_entry = share >= KNOWN, int(study.entries.day.max())
-    pieces, proven = pieces_left(study, kinds), len(study.matching.group)
-    study.matching = reopened(study, pieces)
-    if len(study.matching.group) < proven:
-        pieces = pieces_left(study, kinds)
-    _leave_taken_back(study, pieces)
-    _decide_proven(study)
-    _decide_foreign(study, pieces)
-    entries = study.entries.e
-    outside = entries[study.is_outside & (study.draft.status[entries] < 0)]
-    study.draft.decide(outside, Status.NOT_COMPARABLE, Reason.NOT_COVERED)
-    _decide_others(study, pieces, share)
+    is_few = share < DECIDABLE and papers.compared.sum() >= FEW
+    by_chance = np.full(len(papers.matching.group), is_few) | ~kinds.is_kind[papers.matching.vouchers]
+    papers.matching = papers.matching.only(~by_chance | _is_named(papers, by_chance.copy()))
+    practice.is_known, practice.last_entry = share >= KNOWN, int(papers.entries.day.max())
+    pieces, proven = pieces_left(papers, kinds), len(papers.matching.group)
+    papers.matching = reopened(papers, pieces)
+    if len(papers.matching.group) < proven:
+        pieces = pieces_left(papers, kinds)
+    _leave_taken_back(papers, pieces)
+    _decide_proven(papers)
+    _decide_foreign(papers, pieces)
+    entries = papers.entries.e
+    outside = entries[papers.is_outside & (papers.draft.status[entries] < 0)]
+    papers.draft.decide(outside, Status.NOT_COMPARABLE, Reason.NOT_COVERED)
+    _decide_others(papers, pieces, share)
     return share
 
 
-def _is_named(study: Study, asked: Flags) -> Flags:
+def _is_named(papers: WorkingPapers, asked: Flags) -> Flags:
     """Return of the pairs in question in which ones a text names an entry."""
-    some = study.matching.only(asked)
-    texts = study.books.texts(some.vouchers.tolist())
-    asked[asked] = [any(x.is_named_in(texts[v]) for x in study.of(own)) for _, own, v, _ in some.rows()]
+    some = papers.matching.only(asked)
+    texts = papers.books.texts(some.vouchers.tolist())
+    asked[asked] = [any(x.is_named_in(texts[v]) for x in papers.of(own)) for _, own, v, _ in some.rows()]
     return asked
 
 
-def _leave_taken_back(study: Study, pieces: Sequence[Piece]) -> None:
+def _leave_taken_back(papers: WorkingPapers, pieces: Sequence[Piece]) -> None:
     """Leave the groups open of which a later sum may take entries back."""
-    taken_back = taken_back_in_a_row(study, pieces)
-    groups = np.unique(study.matching.groups.of_entry[np.isin(study.entries.e, [*taken_back])]).tolist()
+    taken_back = taken_back_in_a_row(papers, pieces)
+    groups = np.unique(papers.matching.groups.of_entry[np.isin(papers.entries.e, [*taken_back])]).tolist()
     for number in groups:
-        own = study.members(number)
-        rows = study.first_rows(piece for x in own for piece in taken_back.get(x.e, ()))
-        leave_open(study, study.group(number, own), own, Reason.SEVERAL_STORIES, rows)
-    study.matching = study.matching.without(groups)
+        own = papers.members(number)
+        rows = papers.first_rows(piece for x in own for piece in taken_back.get(x.e, ()))
+        leave_open(papers, papers.group(number, own), own, Reason.SEVERAL_STORIES, rows)
+    papers.matching = papers.matching.without(groups)
 
 
-def _decide_proven(study: Study) -> None:
+def _decide_proven(papers: WorkingPapers) -> None:
     """Give the entries of pairs their status."""
-    matching, draft, groups = study.matching, study.draft, study.matching.groups
+    matching, draft, groups = papers.matching, papers.draft, papers.matching.groups
     assert matching.is_paired.sum() == len(matching.group), "a group has one voucher"
     assert among(len(matching.parts.v), matching.part).sum() == len(matching.part), "a voucher has one group"
     late = matching.parts.day[matching.part] - groups.due[matching.group]
@@ -347,81 +347,87 @@ def _decide_proven(study: Study) -> None:
     pair = np.full(len(groups.size), -1)
     pair[matching.group] = np.arange(len(matching.group))
     pair = pair[groups.of_entry]
-    own, pair = study.entries.take(pair >= 0), pair[pair >= 0]
+    own, pair = papers.entries.take(pair >= 0), pair[pair >= 0]
     e, late = own.e, matching.parts.day[matching.part][pair] - own.day
     is_own = (groups.size[matching.group][pair] == 1) | (not matching.unit.is_sum)
     draft.decide(e, np.where(is_own, Status.BOOKED, Status.IN_A_SUM))
     draft.days_late[e] = np.where(is_own, late, 0)
-    draft.match(e, pair, *study.books.rows_of(matching.vouchers, matching.parts.account[matching.part]))
+    draft.match(e, pair, *papers.books.rows_of(matching.vouchers, matching.parts.account[matching.part]))
 
 
-def _decide_foreign(study: Study, pieces: Sequence[Piece]) -> None:
+def _decide_foreign(papers: WorkingPapers, pieces: Sequence[Piece]) -> None:
     """Give entries without an amount in the ledger's currency their status.
 
     One in the ledger's currency has no known rate of tax, and is open.
     """
-    entries = study.entries
-    is_open = ~entries.is_home & (study.draft.status[entries.e] < 0)
+    entries = papers.entries
+    is_open = ~entries.is_home & (papers.draft.status[entries.e] < 0)
     is_foreign = is_open & entries.is_foreign
-    study.draft.decide(entries.e[is_foreign], Status.NOT_COMPARABLE, Reason.OTHER_CURRENCY)
+    papers.draft.decide(entries.e[is_foreign], Status.NOT_COMPARABLE, Reason.OTHER_CURRENCY)
     for at in np.flatnonzero(is_open & ~is_foreign).tolist():
-        (x,) = study.of([int(entries.e[at])])
-        own = study.group(int(study.matching.groups.of_entry[at]), [x])
-        near = (piece for piece in pieces if x.account in piece.nets and study.case.is_on_time(own, piece))
-        leave_open(study, own, [x], Reason.SEVERAL_STORIES, study.first_rows(near))
+        (x,) = papers.of([int(entries.e[at])])
+        own = papers.group(int(papers.matching.groups.of_entry[at]), [x])
+        near = (
+            piece for piece in pieces if x.account in piece.nets and papers.practice.is_on_time(own, piece)
+        )
+        leave_open(papers, own, [x], Reason.SEVERAL_STORIES, papers.first_rows(near))
 
 
-def _decide_others(study: Study, pieces: Sequence[Piece], share: float) -> None:
+def _decide_others(papers: WorkingPapers, pieces: Sequence[Piece], share: float) -> None:
     """Tell the open groups; what no story finds is missing, or open."""
-    case, draft, groups = study.case, study.draft, study.matching.groups
-    undecided = np.unique(groups.of_entry[draft.status[study.entries.e] < 0]).tolist()
-    study.load(undecided)
+    practice, draft, groups = papers.practice, papers.draft, papers.matching.groups
+    undecided = np.unique(groups.of_entry[draft.status[papers.entries.e] < 0]).tolist()
+    papers.load(undecided)
     opened: list[Group] = []
     foreign: list[Group] = []
     for number in undecided:
-        own = study.group(number, [x for x in study.members(number) if draft.status[x.e] < 0])
+        own = papers.group(number, [x for x in papers.members(number) if draft.status[x.e] < 0])
         (opened if groups.is_home[number] else foreign).append(own)
     sums = [*foreign]
     decided = np.flatnonzero(~groups.is_home & ~among(len(groups.size), undecided)).tolist()
-    foreign += [study.group(number, study.members(number)) for number in decided]
-    case.free = FreePieces(pieces, (x for own in (*opened, *sums) for x in own.entries))
+    foreign += [papers.group(number, papers.members(number)) for number in decided]
+    practice.free = FreePieces(pieces, (x for own in (*opened, *sums) for x in own.entries))
     for own in sums:  # no rate is estimated
-        leave_open(study, own, _without_named(study, own), Reason.OTHER_CURRENCY)
+        leave_open(papers, own, _without_named(papers, own), Reason.OTHER_CURRENCY)
     # Fewer entries than show a habit are told by the plainest one.
-    if share < DECIDABLE and study.compared.sum() >= FEW:
+    if share < DECIDABLE and papers.compared.sum() >= FEW:
         for own in opened:
-            _leave_unknown(study, own)
-        free = Lookalikes(study, ())
+            _leave_unknown(papers, own)
+        free = Lookalikes(papers, ())
     else:
-        telling = Telling(study, opened)
-        free = Lookalikes(study, telling.used)
-        decide_missing(study, telling, foreign, free)
-    leave_by_account(study)
-    look_first(study, free)
+        telling = Telling(papers, opened)
+        free = Lookalikes(papers, telling.used)
+        decide_missing(papers, telling, foreign, free)
+    leave_by_account(papers)
+    look_first(papers, free)
 
 
-def _leave_unknown(study: Study, group: Group) -> None:
+def _leave_unknown(papers: WorkingPapers, group: Group) -> None:
     """Leave a group open where the ledger does not show how it books: beside a sum that is near, if any."""
-    parts, part = study.matching.parts, int(study.matching.nearest[group.number])
+    parts, part = papers.matching.parts, int(papers.matching.nearest[group.number])
     if part >= 0:
         booked = int(parts.total[part])
-        rows = study.books.rows_of_part(int(parts.v[part]), int(parts.account[part])).tolist()
-        others = likeliest(_without_named(study, group), booked - group.total)
-        leave_open(study, group, others, Reason.SEVERAL_STORIES, rows, booked)
+        rows = papers.books.rows_of_part(int(parts.v[part]), int(parts.account[part])).tolist()
+        others = likeliest(_without_named(papers, group), booked - group.total)
+        leave_open(papers, group, others, Reason.SEVERAL_STORIES, rows, booked)
         return
     for x in group.entries:
-        near = (p for p in study.case.free.of_gross.get(x.cents, ()) if -EARLIER <= p.day - x.day <= LATEST)
-        leave_open(study, study.group(group.number, [x]), [x], Reason.STYLE_UNKNOWN, study.first_rows(near))
+        near = (
+            p for p in papers.practice.free.of_gross.get(x.cents, ()) if -EARLIER <= p.day - x.day <= LATEST
+        )
+        leave_open(
+            papers, papers.group(group.number, [x]), [x], Reason.STYLE_UNKNOWN, papers.first_rows(near)
+        )
 
 
-def _without_named(study: Study, group: Group) -> list[Entry]:
+def _without_named(papers: WorkingPapers, group: Group) -> list[Entry]:
     """Leave the entries open that a posting names, each beside that posting; return the others of a group."""
-    case, others = study.case, []
+    practice, others = papers.practice, []
     for x in group.entries:
-        naming = [piece for piece in case.free.naming.get(x.e, ()) if case.is_near(group, piece, x)]
+        naming = [piece for piece in practice.free.naming.get(x.e, ()) if practice.is_near(group, piece, x)]
         if naming:
-            single = study.group(group.number, [x])
-            leave_open(study, single, [x], Reason.MAY_BE_IN, study.first_rows(naming))
+            single = papers.group(group.number, [x])
+            leave_open(papers, single, [x], Reason.MAY_BE_IN, papers.first_rows(naming))
         else:
             others.append(x)
     return others

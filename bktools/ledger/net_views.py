@@ -8,10 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from bktools.ledger.annotated_postings import OFTEN, AnnotatedPostings
-from bktools.ledger.booking_units import VOUCHER
-from bktools.ledger.gates import FEW, UNDER_A_WEEK, Gate
+from bktools.ledger.booking_units import FEW, UNDER_A_WEEK, VOUCHER, Gate
 from bktools.ledger.matching import EntryGroups, Matching, groups_of
-from bktools.ledger.tax_rates import MAJORITY, MOST_CELLS, RATES, Rates, most_met, net_of, solved
+from bktools.ledger.tax_rates import MAJORITY, MOST_CELLS, RATES, WHOLE, Rates, most_met, net_of, solved
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, number, places, sums
 
 View = tuple[Columns, AnnotatedPostings]
@@ -34,7 +33,10 @@ def on_nets(entries: Columns, books: AnnotatedPostings, ranked: Sequence[Matchin
             cell = books.cells_at(v, entries.account)
             rates, given = solved(entries, cell, books)
             if rates.gives_nets and rates.has_tax:
-                is_tax = _tax_beside(v, cell, given, books)
+                is_given = among(len(books.net) + 1, given)[cell] & (cell >= 0)
+                is_whole = among(books.count, v[v >= 0]) & ~among(books.count, v[(v >= 0) & ~is_given])
+                expected = sums(v[v >= 0], books.count, entries.cents[v >= 0])
+                is_tax = _tax_beside(books, is_whole & (books.gross == expected))
                 return _without_tax(entries, books, groups, rates, is_tax)
     return None
 
@@ -59,12 +61,10 @@ def _in_place(groups: EntryGroups, books: AnnotatedPostings, gate: Gate) -> Numb
     return in_place
 
 
-def _tax_beside(v: Numbers, cell: Numbers, given: Numbers, books: AnnotatedPostings) -> Flags:
-    """Return which postings are tax: on accounts that stand beside costs which are given to the cent."""
-    is_given = among(len(books.net) + 1, given)[cell] & (cell >= 0)
-    is_whole = among(books.count, v[v >= 0]) & ~among(books.count, v[(v >= 0) & ~is_given])
+def _tax_beside(books: AnnotatedPostings, is_gross: Flags) -> Flags:
+    """Return which postings are tax: on accounts that make the costs of some vouchers gross."""
     is_beside = books.is_cost & ~books.is_used
-    accounts = books.lines.account[is_beside & is_whole[books.lines.v]]
+    accounts = books.lines.account[is_beside & is_gross[books.lines.v]]
     return np.asarray(is_beside & among(len(books.mix), accounts)[books.lines.account])
 
 
@@ -114,10 +114,10 @@ def on_lines(entries: Columns, books: AnnotatedPostings, *, is_sum: bool) -> Vie
     rate = _known_or_none(entries, by_account[entries.account])
     nets = np.where(entries.is_home, net_of(entries.cents, np.maximum(rate, 0)), entries.cents)
     is_given = np.isin(lines.account * 2**40 + lines.cents, entries.account * 2**40 + nets)
-    # Tax often stands beside lines that are all given; an entry on a strange account does so seldom.
     is_whole = ~among(books.count, lines.v[is_used & ~is_given]) & (books.accounts > 0)
-    is_beside = books.is_cost & ~books.is_used
-    count = sums(lines.account[is_beside & is_whole[lines.v]], accounts)
-    is_tax = is_beside & (count > max(1, OFTEN * is_whole.sum()))[lines.account]
+    tax = np.round(lines.cents * np.maximum(by_account[lines.account], 0) / WHOLE).astype(np.int64)
+    expected = sums(lines.v[is_used], books.count, (lines.cents + tax)[is_used])
+    is_gross = is_whole & (np.abs(books.gross - expected) <= sums(lines.v, books.count)) & (books.kind != 0)
+    is_tax = _tax_beside(books, is_gross)
     own = books.without_tax(is_tax, rate[rate >= 0].tolist()).by_lines()
     return entries.also(cents=nets, is_home=entries.is_home & (rate >= 0)), own

@@ -21,10 +21,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bktools.ledger.candidates import Group, Piece, PieceId
-from bktools.ledger.case import Case
-from bktools.ledger.entry_names import FIELDS, Entry
-from bktools.ledger.gates import UNDER_A_WEEK
+from bktools.ledger.booking_units import UNDER_A_WEEK
+from bktools.ledger.candidates import FIELDS, Entry, Group, Piece, PieceId
+from bktools.ledger.practice import UNIT, Practice
 from bktools.ledger.tax_rates import net_of
 from bktools.ledger.verdict import Status
 
@@ -54,21 +53,21 @@ class Story:
     off: int = 0
 
 
-def stories_of(case: Case, group: Group, pieces: Sequence[Piece]) -> list[Story]:
+def stories_of(practice: Practice, group: Group, pieces: Sequence[Piece]) -> list[Story]:
     """Return all stories of a group with the pieces that may hold it."""
     left_out = int(any(x.sent for x in group.entries))
-    stories = [Story(frozenset(), left_out, {x.e: case.without_voucher(group) for x in group.entries})]
-    for some in _combined(case, pieces):
-        stories += _PieceStories(case, group, some).stories()
+    stories = [Story(frozenset(), left_out, {x.e: practice.without_voucher(group) for x in group.entries})]
+    for some in _combined(practice, pieces):
+        stories += _PieceStories(practice, group, some).stories()
     return stories
 
 
-def _combined(case: Case, pieces: Sequence[Piece]) -> Iterator[Sequence[Piece]]:
+def _combined(practice: Practice, pieces: Sequence[Piece]) -> Iterator[Sequence[Piece]]:
     """Yield the pieces that may be a group's together; a piece and what corrects it count as one."""
     by_id = {piece.id: piece for piece in pieces}
     units = [
         *((piece,) for piece in pieces),
-        *((piece, back) for piece in pieces for back in case.free.corrections(piece) if back.id in by_id),
+        *((piece, back) for piece in pieces for back in practice.free.corrections(piece) if back.id in by_id),
     ]
     most = 3 if len(pieces) <= MOST_FOR_THREE else 2 if len(pieces) <= MOST_FOR_TWO else 1
     combined = set[frozenset[PieceId]]()
@@ -83,8 +82,8 @@ def _combined(case: Case, pieces: Sequence[Piece]) -> Iterator[Sequence[Piece]]:
 class _PieceStories:
     """The stories in which some pieces, and no others, are a group's own."""
 
-    def __init__(self, case: Case, group: Group, pieces: Sequence[Piece]) -> None:
-        self.case, self.group, self.pieces = case, group, pieces
+    def __init__(self, practice: Practice, group: Group, pieces: Sequence[Piece]) -> None:
+        self.practice, self.group, self.pieces = practice, group, pieces
         self.entries, self.is_sum = group.entries, len(group.entries) > 1
         self.ids = frozenset(piece.id for piece in pieces)
         self.there = Status.IN_A_SUM if self.is_sum and not group.is_receipt else Status.BOOKED
@@ -92,7 +91,7 @@ class _PieceStories:
         self.opened = dict.fromkeys(self.booked, Status.OPEN)
         self.off = sum(piece.gross for piece in pieces) - group.total
         self.late = [piece for piece in pieces if self._is_late(piece) and not self._is_taken_back(piece)]
-        self.far = sum(piece.day - group.due > case.gate[1] + UNDER_A_WEEK for piece in self.late)
+        self.far = sum(piece.day - group.due > practice.gate[1] + UNDER_A_WEEK for piece in self.late)
         self.odd = sum(map(self._lateness, self.late)) + self._in_other_words()
 
     def _names_one(self, piece: Piece) -> bool:
@@ -102,7 +101,7 @@ class _PieceStories:
         """Whether a piece comes too late; a correction that names its entry may come at any time."""
         is_own_side = piece.gross * self.group.total > 0
         is_correction = piece.is_move and self._names_one(piece)
-        return is_own_side and not self.case.is_on_time(self.group, piece) and not is_correction
+        return is_own_side and not self.practice.is_on_time(self.group, piece) and not is_correction
 
     def _is_taken_back(self, piece: Piece) -> bool:
         """Whether a piece is taken back, and no equal one may be in its place: its day is no mistake then."""
@@ -112,14 +111,15 @@ class _PieceStories:
 
     def _lateness(self, piece: Piece) -> int:
         """Return the mistakes of a late piece; one that follows a reversal soon is booked again."""
-        reversals = [one for one in self.pieces if any(one.takes_back(other) for other in self.pieces)]
+        opposite = [one for one in self.pieces if one.gross * piece.gross < 0]
+        reversals = [one for one in opposite if any(one.takes_back(other) for other in self.pieces)]
         is_again = any(0 <= piece.day - one.day <= UNDER_A_WEEK for one in reversals)
-        return 1 if is_again else self.case.lateness(self.group, piece)
+        return 1 if is_again else self.practice.lateness(self.group, piece)
 
     def _in_other_words(self) -> int:
         equal = [piece for piece in self.pieces if piece.gross == self.group.total]
-        if self.case.carried is not None:
-            return 2 * sum(self.case.denies(self.entries, piece.text) for piece in equal)
+        if self.practice.carried is not None:
+            return 2 * sum(self.practice.denies(self.entries, piece.text) for piece in equal)
         # Where vouchers may carry texts or not, one that names an entry speaks against the others.
         named = sum(map(self._names_one, equal))
         return len(equal) - named if named else 0
@@ -128,7 +128,7 @@ class _PieceStories:
         return Story(self.ids, self.odd + mistakes, status, **more)
 
     def stories(self) -> Iterator[Story]:
-        if self.off == 0 and self.case.agree(self.entries, self.pieces):
+        if self.off == 0 and self.practice.agree(self.entries, self.pieces):
             yield self.story(0, self.booked)
             return
         if self.is_sum and len(self.pieces) > 1:
@@ -136,7 +136,7 @@ class _PieceStories:
         single = [*self._on_another_account(), *self._left_out(), *self._twice()]
         yield from single
         if self.off == 0:
-            if self.is_sum and len(self.pieces) == 1 and self.case.is_on_time(self.group, self.pieces[0]):
+            if self.is_sum and len(self.pieces) == 1 and self.practice.is_on_time(self.group, self.pieces[0]):
                 yield self.story(2, self.opened)  # two mistakes that cancel each other
             return
         yield from self._of_another_amount(is_explained=bool(single))
@@ -152,7 +152,7 @@ class _PieceStories:
         """Yield the stories without a piece that takes back an entry, with the entry reversed."""
         for part, piece in self._reversals():
             others = [other for other in self.pieces if other is not piece]
-            for story in _PieceStories(self.case, self.group, others).stories():
+            for story in _PieceStories(self.practice, self.group, others).stories():
                 states = {story.status[x.e] for x in part}
                 if states in ({self.there}, {Status.OPEN}):
                     own = Status.REVERSED if states == {self.there} else Status.OPEN
@@ -160,41 +160,41 @@ class _PieceStories:
                     yield replace(story, pieces=self.ids, mistakes=story.mistakes + 1, status=status)
 
     def _takes_back(self, part: Sequence[Entry], piece: Piece) -> bool:
-        is_opposite = abs(piece.gross + sum(x.cents for x in part)) <= self.case.slack
+        is_opposite = abs(piece.gross + sum(x.cents for x in part)) <= self.practice.slack
         is_after = all(x.day <= piece.day and x.account in piece.nets for x in part)
         return is_opposite and is_after and not piece.is_move
 
     def _on_another_account(self) -> Iterator[Story]:
         # Nets that may be any sum of the entries show no account.
         accounts = {account for piece in self.pieces for account, net in piece.nets.items() if net}
-        can_tell = self.off == 0 and (len(accounts) == 1 or self.case.rates.can_count(self.entries))
+        can_tell = self.off == 0 and (len(accounts) == 1 or self.practice.rates.can_count(self.entries))
         for x in self.entries if can_tell else ():
             for account in sorted(accounts - {x.account}):
-                if self.case.agree(self.entries, self.pieces, {x.e: account}):
+                if self.practice.agree(self.entries, self.pieces, {x.e: account}):
                     yield self.story(1, self.booked | {x.e: Status.ANOTHER_ACCOUNT})
 
     def _left_out(self) -> Iterator[Story]:
-        case, pieces = self.case, self.pieces
+        practice, pieces = self.practice, self.pieces
         for part in (part for part in self.group.parts if self.off == -sum(x.cents for x in part)):
             others = [x for x in self.entries if x not in part]
-            if case.agree(others, pieces) if others else _is_nothing(pieces):
+            if practice.agree(others, pieces) if others else _is_nothing(pieces):
                 is_back = any(own == part for own, _ in self._reversals())
-                own = Status.REVERSED if is_back else case.without_voucher(self.group)
+                own = Status.REVERSED if is_back else practice.without_voucher(self.group)
                 if not is_back and any(self._takes_back(part, piece) for piece in pieces):
                     own = Status.OPEN  # what takes back comes after
                 yield self.story(int(part[0].sent or is_back), self.booked | {x.e: own for x in part})
 
     def _twice(self) -> Iterator[Story]:
-        case, pieces, cents = self.case, self.pieces, self.off
+        practice, pieces, cents = self.practice, self.pieces, self.off
         for part in (part for part in self.group.repeated if cents == sum(x.cents for x in part)):
             again = [*self.entries, *(replace(x, e=-1) for x in part)]
-            is_told = self.is_sum or len(pieces) > 1 or (case.is_of_sums and pieces[0].is_kind)
+            is_told = self.is_sum or len(pieces) > 1 or (practice.is_of_sums and pieces[0].is_kind)
             is_told = is_told or part[0].is_named_in(pieces[0].text)
             # The second one is in the one sum, or stands alone.
             is_told &= len(pieces) == 1 or any(piece.gross == cents for piece in pieces)
             # Each of two postings may have a rate of tax that no other one shows.
-            are_equal = all(case.agree(self.entries, [piece]) for piece in pieces)
-            if is_told and (are_equal or case.agree(again, pieces)):
+            are_equal = all(practice.agree(self.entries, [piece]) for piece in pieces)
+            if is_told and (are_equal or practice.agree(again, pieces)):
                 # A second posting may come after the gate. A week later it is as likely of others.
                 first = min(pieces, key=lambda piece: piece.day)
                 second = [piece for piece in self.late if piece.gross == cents and piece is not first]
@@ -215,34 +215,35 @@ class _PieceStories:
 
     def _of_another_amount(self, *, is_explained: bool) -> Iterator[Story]:
         """Yield the stories of a piece in the group's place that has more, or less."""
-        case, group = self.case, self.group
+        practice, group = self.practice, self.group
         piece, *more = [piece for piece in self.pieces if not piece.is_move] or self.pieces
-        if more or not case.is_on_time(group, piece) or not group.accounts & piece.nets.keys():
+        if more or not practice.is_on_time(group, piece) or not group.accounts & piece.nets.keys():
             return
         x = self.entries[0]
-        is_own = x.is_named_in(piece.text) if case.is_of_sums else case.is_own(x, piece)
+        is_own = x.is_named_in(piece.text) if practice.is_of_sums else practice.is_own(x, piece)
         if not self.is_sum and is_explained:
             return  # twice its amount is no slip of the pen
         if not self.is_sum and is_own and piece.gross * group.total > 0:
             yield self.story(
                 1, {x.e: Status.OPEN if self._may_be_right(x, piece) else Status.ANOTHER_AMOUNT}, off=self.off
             )
-        elif self.is_sum or case.is_of_sums:
-            yield self.story(2, self.opened, off=self.off)
+        elif self.is_sum or practice.is_of_sums:
+            # A slip of the pen is often of whole units: such a difference names no entry.
+            yield self.story(1 if self.off % UNIT == 0 else 2, self.opened, off=self.off)
 
     def _may_be_right(self, x: Entry, piece: Piece) -> bool:
         """Whether a piece of another amount may be an entry as it was exported."""
-        case, off, nets = self.case, self.off, piece.nets.values()
+        practice, off, nets = self.practice, self.off, piece.nets.values()
         # An account may have several rates of tax, and an original amount none. A tax is rounded by line, or
         # by voucher; one that is withheld lessens the voucher.
-        taxed = {net_of(x.exported, rate) for rate in (0, *case.taxes)}
+        taxed = {net_of(x.exported, rate) for rate in (0, *practice.taxes, *practice.rates.possible(x))}
         withheld = x.cents == sum(net for net in nets if net * x.cents > 0)
-        if x.is_original or piece.gross in taxed or abs(off) == 1 or withheld:
+        if x.is_original or abs(off) == 1 or withheld or not taxed.isdisjoint((piece.gross, *nets)):
             return True
         # A line may be the entry's, with a fee or another entry's line beside it.
-        if x.cents in piece.lines or not piece.nets.keys() & case.used <= self.group.accounts:
+        if x.cents in piece.lines or not piece.nets.keys() & practice.used <= self.group.accounts:
             return True
-        later = (one for one in case.free.of_size.get((x.account, abs(off)), ()) if one.day >= piece.day)
+        later = (one for one in practice.free.of_size.get((x.account, abs(off)), ()) if one.day >= piece.day)
         return any(one.gross * off < 0 for one in later)  # the difference is taken back
 
 

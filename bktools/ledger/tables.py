@@ -16,8 +16,8 @@ from bktools.frames.columns import with_column, without_columns
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, DATE, TEXT, to_pandas
 from bktools.ledger.findings import Finding, day_of, findings_of
-from bktools.ledger.judged import CODES, Judged, as_money, month_of, rows_of
 from bktools.ledger.ledger_match import LedgerMatch
+from bktools.ledger.matched_tables import CODES, MatchedTables, as_money, month_of, rows_of
 from bktools.ledger.verdict import Status
 from bktools.ledger.whole_numbers import first_rows
 from bktools.wording import Words
@@ -31,64 +31,64 @@ OPEN_GROUPS = (
 FINDING = ("check", "severity", "about", "message", "to_do", "who", "reason")
 
 
-def match_of(judged: Judged, words: Words) -> LedgerMatch:
+def match_of(matched: MatchedTables, words: Words) -> LedgerMatch:
     """Return the match, with its sentences in a language."""
-    findings = findings_of(judged, words)
-    entries = _entries(judged, findings)
+    findings = findings_of(matched, words)
+    entries = _entries(matched, findings)
     days = dict.fromkeys(("first_day", "last_day"), DATE) | {"entries": COUNT}
-    money = dict.fromkeys(("ledger", "difference"), judged.table.schema.field("booked_amount").type)
+    money = dict.fromkeys(("ledger", "difference"), matched.table.schema.field("booked_amount").type)
     groups = pa.Table.from_pylist(
         [one.group for one in findings if one.group],
         pa.schema(dict.fromkeys(OPEN_GROUPS, TEXT) | days | money),
     )
-    first, last = map(day_of, judged.verdict.covered) if judged.verdict.covered else (None, None)
-    habits = judged.verdict.habits
+    first, last = map(day_of, matched.verdict.covered) if matched.verdict.covered else (None, None)
+    habits = matched.verdict.habits
     rates = [rate / 1000 for rate in habits.tax_rates]
     return LedgerMatch(
         entries=to_pandas(entries.select(in_reading_order(entries.column_names))),
-        findings=to_pandas(_findings(judged, findings)),
+        findings=to_pandas(_findings(matched, findings)),
         open_groups=to_pandas(groups),
-        unchecked=tuple(_unchecked(judged, words)),
-        not_from_export=int(judged.postings["is_from_no_export"].sum()),
+        unchecked=tuple(_unchecked(matched, words)),
+        not_from_export=int(matched.postings["is_from_no_export"].sum()),
         ledger_from=first,
         ledger_until=last,
         habits={**asdict(habits), "share": int(100 * habits.share), "tax_rates": rates},
         words=words,
-        _listed={"totals": partial(_totals, judged), "postings": partial(_postings, judged)},
+        _listed={"totals": partial(_totals, matched), "postings": partial(_postings, matched)},
     )
 
 
-def _entries(judged: Judged, findings: Sequence[Finding]) -> pa.Table:
+def _entries(matched: MatchedTables, findings: Sequence[Finding]) -> pa.Table:
     """Return the entries that are shown, with the sentences of the first finding of each."""
-    entries, at = judged.table, np.full(len(judged.table), -1)
+    entries, at = matched.table, np.full(len(matched.table), -1)
     # The first finding of an entry is the most severe one.
     for number, finding in reversed([*enumerate(findings)]):
         at[[*finding.entries]] = number
     for name, source in {"differences": "message", "to_do": "to_do", "who": "who"}.items():
         texts = pa.array([one.sentences[source] for one in findings], TEXT)
         entries = entries.append_column(name, texts.take(rows_of(at)))
-    is_shown = judged.entries["is_shown"]
+    is_shown = matched.entries["is_shown"]
     return entries if is_shown.all() else entries.filter(is_shown.to_arrow())
 
 
-def _findings(judged: Judged, findings: Sequence[Finding]) -> pa.Table:
+def _findings(matched: MatchedTables, findings: Sequence[Finding]) -> pa.Table:
     """Return the findings with the columns of their entry, where they have one alone, the facts last."""
     sentences = [one.sentences for one in findings]
     rows = pa.Table.from_pylist(sentences, pa.schema(dict.fromkeys((*FINDING, "facts"), TEXT)))
     alone = np.array([one.entries[0] if len(one.entries) == 1 else -1 for one in findings], np.int64)
-    own = without_columns(judged.table, ["status", *rows.column_names]).take(rows_of(alone))
+    own = without_columns(matched.table, ["status", *rows.column_names]).take(rows_of(alone))
     for name in rows.column_names:
         own = own.append_column(name, rows.column(name))
     others = [name for name in in_reading_order(own.column_names) if name not in rows.column_names]
     return own.select([*FINDING, *others, "facts"])
 
 
-def _unchecked(judged: Judged, words: Words) -> list[str]:
+def _unchecked(matched: MatchedTables, words: Words) -> list[str]:
     """Return what is compared without, and the entries that were left out, in words."""
-    phrases = [words(f"lacking.{column}") for column in judged.inputs.lacking]
-    if judged.inputs.not_sent:
-        count = sum(judged.inputs.not_sent.values())
-        phrases.append(words("lacking.not_sent", count=count, states=sorted(judged.inputs.not_sent)))
+    phrases = [words(f"lacking.{column}") for column in matched.inputs.lacking]
+    if matched.inputs.not_sent:
+        count = sum(matched.inputs.not_sent.values())
+        phrases.append(words("lacking.not_sent", count=count, states=sorted(matched.inputs.not_sent)))
     return phrases
 
 
@@ -98,18 +98,18 @@ BY, OF_GROUP = ["account", "month"], ["group", "account"]
 SUMS = ("exported", "foreign", "ledger", "on_other_accounts", "not_from_export")
 
 
-def _totals(judged: Judged) -> pd.DataFrame:
+def _totals(matched: MatchedTables) -> pd.DataFrame:
     """Return the sums of both sides by account and month, in the ledger's currency.
 
     The postings of an account and a month are those that the accounting system adds up. An entry stands in
     the month of its posting, or of its date where it has none.
     """
-    postings, entries = judged.postings, judged.entries
+    postings, entries = matched.postings, matched.entries
     # Of postings that may hold an open entry, only those count whose sum is compared with its group's; and an
     # entry is in the month of that sum.
     is_held = postings["is_looked_at"].to_numpy().copy()
     first = entries["posting"].fill_null(-1).to_numpy().copy()
-    for group in judged.verdict.open_groups:
+    for group in matched.verdict.open_groups:
         if group.booked is None:
             is_held[[*group.postings]] = False
         elif group.postings:
@@ -156,27 +156,27 @@ def _totals(judged: Judged) -> pd.DataFrame:
     accounts = entries["account"].unique().implode()
     is_own = (pl.col("is_held") > 0) & pl.col("account").is_in(accounts, nulls_equal=True)
     both = both.filter((pl.col("entries") + pl.col("not_compared") > 0) | is_own)
-    if judged.months is not None:
-        both = both.filter(judged.months | (pl.col("is_shown") > 0))
+    if matched.months is not None:
+        both = both.filter(matched.months | (pl.col("is_shown") > 0))
     booked = pl.col("ledger") + pl.col("on_other_accounts") - pl.col("not_from_export")
     both = both.with_columns(difference=booked - pl.col("exported") - pl.col("foreign"))
     both = both.sort("account", "month", nulls_last=False)
-    names = _account_names(judged)
+    names = _account_names(matched)
     table = {
         "account_code": both["account"].to_arrow().cast(TEXT),
         "account_name": pa.array([names.get(code) for code in both["account"]], TEXT),
         "month": both["month"].dt.strftime("%Y-%m").to_arrow().cast(TEXT),
-        "currency": pa.array([judged.currency] * both.height, TEXT),
+        "currency": pa.array([matched.currency] * both.height, TEXT),
         **{name: both[name].to_arrow() for name in ("entries", "not_compared", "postings")},
-        **{name: as_money(both[name], judged.inputs.scale) for name in (*SUMS, "difference")},
+        **{name: as_money(both[name], matched.inputs.scale) for name in (*SUMS, "difference")},
     }
     return to_pandas(pa.table(table))
 
 
-def _account_names(judged: Judged) -> dict[str, str]:
+def _account_names(matched: MatchedTables) -> dict[str, str]:
     """Return the names of accounts, those of the entries first."""
     names = ["account_code", "account_name"]
-    tables = (judged.inputs.exported, judged.inputs.ledger)
+    tables = (matched.inputs.exported, matched.inputs.ledger)
     both = [table.select(names).drop_null() for table in tables if {*names} <= {*table.column_names}]
     pairs = (table.group_by(names).aggregate([]).to_pylist() for table in both)
     return {pair["account_code"]: pair["account_name"] for pair in reversed([*itertools.chain(*pairs)])}
@@ -185,16 +185,16 @@ def _account_names(judged: Judged) -> dict[str, str]:
 # ---- postings
 
 
-def _postings(judged: Judged) -> pd.DataFrame:
+def _postings(matched: MatchedTables) -> pd.DataFrame:
     """Return the postings with the entry of each (of a sum the first one), and its status."""
-    verdict, ledger = judged.verdict, judged.inputs.ledger
+    verdict, ledger = matched.verdict, matched.inputs.ledger
     owner = first_rows(verdict.group, verdict.groups)[verdict.posting_group]
     for entry, rows in verdict.evidence.items():
         for row in rows:
             owner[row] = entry if owner[row] < 0 else owner[row]
     at = rows_of(owner)
     status = CODES.take(pa.array(verdict.status)).take(at).to_pandas().to_numpy(dtype=object)
-    status[judged.postings["is_from_no_export"].to_numpy()] = NOT_FROM_EXPORT
+    status[matched.postings["is_from_no_export"].to_numpy()] = NOT_FROM_EXPORT
     table = with_column(ledger, "status", pa.array(status, TEXT, from_pandas=True))
-    table = with_column(table, "entry_id", judged.inputs.exported.column("entry_id").take(at))
+    table = with_column(table, "entry_id", matched.inputs.exported.column("entry_id").take(at))
     return to_pandas(table.select(in_reading_order(table.column_names)))

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bktools.ledger.annotated_postings import AnnotatedPostings
-from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import FEW, HABIT
+from bktools.ledger.booking_units import FEW, HABIT
+from bktools.ledger.candidates import Entry
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, number, sums
 
 # Rates are in hundred-thousandths: two taxes together may be 14.975%. No tax on costs is higher. Most are of
@@ -139,17 +139,13 @@ def solved(entries: Columns, cell: Numbers, books: AnnotatedPostings) -> tuple[R
     """
     cells = _cells_of(entries, cell, books)
     best, share, given = Rates(), MAJORITY, cells.cells[:0]
-    for of_sums in (False, True):
-        rate, is_exact, is_near = _voted(cells, len(books.mix), of_sums=of_sums)
-        if is_near.sum() > share * len(is_near) and is_exact[is_near].mean() >= HABIT:
-            of: dict[tuple[int, ...], int] = {
-                (account,): int(rate[account]) for account in np.flatnonzero(rate >= 0).tolist()
-            }
-            best, share, given = (
-                Rates(("account",), of, (), True, of_sums),
-                is_near.mean(),
-                cells.cells[is_near],
-            )
+    voted = {of_sums: _voted(cells, len(books.mix), of_sums=of_sums) for of_sums in (False, True)}
+    of_sums, (rate, is_exact, is_near) = max(voted.items(), key=lambda one: one[1][1].sum())
+    if is_near.sum() > share * len(is_near) and is_exact[is_near].mean() >= HABIT:
+        of: dict[tuple[int, ...], int] = {
+            (account,): int(rate[account]) for account in np.flatnonzero(rate >= 0).tolist()
+        }
+        best, share, given = Rates(("account",), of, (), True, of_sums), is_near.mean(), cells.cells[is_near]
     for by in KEYS if share < CLEAR else ():
         rates, is_near = _least_squares(cells, entries, by)
         if len(is_near) and (is_near.mean() > share or (is_near.mean() == share and not best.by)):

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bktools.ledger.candidates import Group, Piece, PieceId
-from bktools.ledger.case import may_hold
-from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import UNDER_A_WEEK
+from bktools.ledger.booking_units import UNDER_A_WEEK
+from bktools.ledger.candidates import Entry, Group, Piece, PieceId
+from bktools.ledger.practice import may_hold
 from bktools.ledger.stories import Story, stories_of
-from bktools.ledger.study import SHOWN, Study
 from bktools.ledger.tax_rates import WHOLE, net_of
 from bktools.ledger.verdict import ARRIVED, OpenGroup, Reason, Status
+from bktools.ledger.working_papers import SHOWN, WorkingPapers
 
 # Steps of the search; with more, the groups are open.
 MOST_STEPS = 40_960
@@ -38,13 +37,13 @@ class Telling:
         What the pieces of an open group have more than the group, where it is known.
     """
 
-    def __init__(self, study: Study, groups: Sequence[Group]) -> None:
-        self.study, self.case, self.groups = study, study.case, groups
+    def __init__(self, papers: WorkingPapers, groups: Sequence[Group]) -> None:
+        self.papers, self.practice, self.groups = papers, papers.practice, groups
         self.used: set[PieceId] = set()
         self.differences: dict[int, int | None] = {}
-        self._holds = {group.number: may_hold(self.case, group) for group in groups}
+        self._holds = {group.number: may_hold(self.practice, group) for group in groups}
         self._stories = {
-            group.number: stories_of(self.case, group, self._holds[group.number]) for group in groups
+            group.number: stories_of(self.practice, group, self._holds[group.number]) for group in groups
         }
         for together in components(groups, self._holds):
             self._decide(together)
@@ -58,15 +57,15 @@ class Telling:
         always = search.always_used() if search.is_complete else frozenset()
         # No entry is decided while a piece that names it, or takes it alone away, is left unexplained.
         unexplained = [piece for number, piece in pieces.items() if number not in always]
-        named = {e: piece for piece in unexplained for e in self.case.free.named.get(piece.id, ())}
-        singles = [x for group in groups for x in group.entries if self.study.is_single(x)]
+        named = {e: piece for piece in unexplained for e in self.practice.free.named.get(piece.id, ())}
+        singles = [x for group in groups for x in group.entries if self.papers.is_single(x)]
         named |= {x.e: piece for x in singles for piece in unexplained if piece.takes_away(x)}
         for group in groups:
             shown = [pieces[one] for one in search.used(group.number)] if possible else []
             opened = []
             for x in group.entries:
                 states = possible.get(x.e, set())
-                is_named = x.e in named and self.case.is_near(group, named[x.e], x)
+                is_named = x.e in named and self.practice.is_near(group, named[x.e], x)
                 if len(states) != 1 or Status.OPEN in states or is_named:
                     opened.append(x)
                 elif Status.MISSING not in states:
@@ -87,13 +86,13 @@ class Telling:
         self.used |= always - off
 
     def _give(self, x: Entry, states: set[Status], shown: Sequence[Piece]) -> None:
-        draft = self.study.draft
+        draft = self.papers.draft
         (status,) = states
         draft.decide(x.e, status)
         shown = self._own_first(x, shown)
-        rows = self.study.first_rows(shown)
+        rows = self.papers.first_rows(shown)
         if status == Status.ANOTHER_ACCOUNT:  # the posting on that account first
-            rows = [*self.study.rows_on_others(shown, x), *rows]
+            rows = [*self.papers.rows_on_others(shown, x), *rows]
         draft.look(x.e, [*dict.fromkeys(rows)])
         if x.cents != x.exported and not x.is_original:
             self._add_tax(x, rows)
@@ -102,7 +101,7 @@ class Telling:
 
     def _own_first(self, x: Entry, shown: Sequence[Piece]) -> Sequence[Piece]:
         """Return pieces: first those not reversed, of these the entry's own one, then the largest."""
-        is_single = self.study.is_single(x)
+        is_single = self.papers.is_single(x)
 
         def place(piece: Piece) -> tuple[bool, bool, int]:
             is_back = any(one.takes_back(piece) and one.id > piece.id for one in shown)
@@ -116,8 +115,8 @@ class Telling:
 
     def _add_tax(self, x: Entry, rows: Sequence[int]) -> None:
         """Show postings of an entry with its tax, where the ledger has that apart or for several accounts."""
-        lines, gross = self.study.books.lines, self.study.draft.gross
-        rate = min(self.case.taxes, key=lambda one: abs(net_of(x.exported, one) - x.cents))
+        lines, gross = self.papers.books.lines, self.papers.draft.gross
+        rate = min(self.practice.taxes, key=lambda one: abs(net_of(x.exported, one) - x.cents))
         for row in rows:
             net = int(lines.cents[np.searchsorted(lines.row, row)])
             if gross[row] == net:
@@ -125,9 +124,9 @@ class Telling:
 
     def _match(self, group: Group, shown: Sequence[Piece]) -> None:
         """Make a group, and what is booked of it in all stories, a matched one."""
-        draft, numbers = self.study.draft, [x.e for x in group.entries]
+        draft, numbers = self.papers.draft, [x.e for x in group.entries]
         if all(status in ARRIVED for status in draft.status[numbers]):
-            rows = np.unique(np.concatenate([self.study.books.rows_of_part(*piece.id) for piece in shown]))
+            rows = np.unique(np.concatenate([self.papers.books.rows_of_part(*piece.id) for piece in shown]))
             # The other end of a move may be of another group.
             draft.match(numbers, 0, rows[draft.posting_group[rows] < 0].tolist(), 0)
 
@@ -136,16 +135,16 @@ class Telling:
     ) -> None:
         """Leave entries open, with the difference of their group where it is known."""
         held = self._holds[group.number]
-        on_time = [piece for piece in held if self.case.is_on_time(group, piece)]
+        on_time = [piece for piece in held if self.practice.is_on_time(group, piece)]
         off = None
         if len(differences) == 1:
             (off,) = differences
         elif len(on_time) == 1:
             off = on_time[0].gross - group.total
         self.differences[group.number] = off
-        rows = self.study.first_rows([*shown, *held])
+        rows = self.papers.first_rows([*shown, *held])
         booked = None if off is None else off + group.total
-        leave_open(self.study, group, likeliest(opened, off), Reason.SEVERAL_STORIES, rows, booked)
+        leave_open(self.papers, group, likeliest(opened, off), Reason.SEVERAL_STORIES, rows, booked)
 
     # ---- what a piece costs that no story explains
 
@@ -155,36 +154,42 @@ class Telling:
         One of another kind that names an entry is as likely of somebody else, such as a sister company.
         """
         if any(
-            x.is_named_in(piece.text) and self.case.is_near(group, piece, x)
+            x.is_named_in(piece.text) and self.practice.is_near(group, piece, x)
             for group in groups
             for x in group.entries
         ):
             return 1 + (piece.is_kind or piece.is_move)
         own = [group for group in groups if abs(piece.gross) in group.amounts]
         if not piece.is_kind or (
-            not own and all(self.case.denies(one.entries, piece.text) for one in groups)
+            not own and all(self.practice.denies(one.entries, piece.text) for one in groups)
         ):
             return 0
         return 1 + any(self._can_only_be_of(group, piece) for group in groups)
 
     def _can_only_be_of(self, group: Group, piece: Piece) -> bool:
         """Whether a piece has a receipt's amount, or its opposite, on its accounts, and is not denied."""
-        case = self.case
-        if case.is_of_sums:  # it takes back the one entry of its amount
+        practice = self.practice
+        if practice.is_of_sums:  # it takes back the one entry of its amount
             own = [
-                part for part in group.parts if abs(sum(x.cents for x in part) + piece.gross) <= case.slack
+                part
+                for part in group.parts
+                if abs(sum(x.cents for x in part) + piece.gross) <= practice.slack
             ]
             return (
                 bool(piece.gross)
                 and len(own) == 1
-                and all(self.study.is_single(x) and x.account in piece.nets for x in own[0])
+                and all(self.papers.is_single(x) and x.account in piece.nets for x in own[0])
             )
-        if not piece.gross or abs(piece.gross) != abs(group.total) or case.denies(group.entries, piece.text):
+        if (
+            not piece.gross
+            or abs(piece.gross) != abs(group.total)
+            or practice.denies(group.entries, piece.text)
+        ):
             return False
         if piece.gross * group.total > 0:  # a second one comes soon, and its text is of the entry
-            is_own = case.carried is not None and piece.day - group.due < case.gate[1] + UNDER_A_WEEK
+            is_own = practice.carried is not None and piece.day - group.due < practice.gate[1] + UNDER_A_WEEK
         else:
-            is_own = case.carried is not None or all(self.study.is_single(x) for x in group.entries)
+            is_own = practice.carried is not None or all(self.papers.is_single(x) for x in group.entries)
         return is_own and group.accounts <= piece.nets.keys()
 
 
@@ -281,7 +286,7 @@ def components(groups: Sequence[Group], holds: Mapping[int, Sequence[Piece]]) ->
 
 
 def leave_open(
-    study: Study,
+    papers: WorkingPapers,
     group: Group,
     opened: Sequence[Entry],
     reason: Reason,
@@ -293,40 +298,40 @@ def leave_open(
     They are not covered where no posting may be theirs and the ledger ends before their voucher is overdue.
     Where no posting shows them, in a ledger of an unknown style, they are left by account.
     """
-    draft, numbers = study.draft, [x.e for x in opened]
+    draft, numbers = papers.draft, [x.e for x in opened]
     if not numbers:
         return
-    if not rows and study.is_not_overdue(group):
+    if not rows and papers.is_not_overdue(group):
         draft.decide(numbers, Status.NOT_COMPARABLE, Reason.NOT_COVERED)
         return
     rows = rows[:SHOWN]
     for number in numbers:
         draft.look(number, rows)
-    exported = study.exported(group.entries)
+    exported = papers.exported(group.entries)
     if booked is not None and group.total:  # with the tax, as the entries were exported
         booked = exported + round((booked - group.total) * exported / group.total)
     if reason is Reason.OTHER_CURRENCY:
-        rows = study.free_rows(group.entries)
-        booked = study.sum(rows)
-    elif not rows and not study.case.is_known:
+        rows = papers.free_rows(group.entries)
+        booked = papers.sum(rows)
+    elif not rows and not papers.practice.is_known:
         reason = Reason.STYLE_UNKNOWN
     draft.decide(numbers, Status.OPEN, reason)
     if reason is not Reason.STYLE_UNKNOWN:
         draft.open_groups.append(OpenGroup(tuple(numbers), reason, exported, booked, tuple(rows)))
 
 
-def leave_by_account(study: Study) -> None:
+def leave_by_account(papers: WorkingPapers) -> None:
     """Leave an open group an account of the entries of which the ledger does not show how it books them."""
     by_account = defaultdict(list)
-    reasons = study.draft.reasons
-    for x in study.of(sorted(e for e in reasons if reasons[e] is Reason.STYLE_UNKNOWN)):
+    reasons = papers.draft.reasons
+    for x in papers.of(sorted(e for e in reasons if reasons[e] is Reason.STYLE_UNKNOWN)):
         by_account[x.account].append(x)
     for own in by_account.values():
-        rows, exported = study.free_rows(own), study.exported(own)
-        booked = study.sum(rows)
+        rows, exported = papers.free_rows(own), papers.exported(own)
+        booked = papers.sum(rows)
         numbers = tuple(x.e for x in likeliest(own, booked - exported))
         group = OpenGroup(numbers, Reason.STYLE_UNKNOWN, exported, booked, tuple(rows))
-        study.draft.open_groups.append(group)
+        papers.draft.open_groups.append(group)
 
 
 def likeliest(opened: Sequence[Entry], off: int | None) -> list[Entry]:

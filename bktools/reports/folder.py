@@ -15,6 +15,7 @@ import platform
 import secrets
 import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ import pyarrow as pa
 
 from bktools import disk
 from bktools.caller import in_shell
-from bktools.close.changes import COLUMNS as CHANGES
+from bktools.close.changes import CHANGE_COLUMNS
 from bktools.close.close import Close, CloseRun
 from bktools.close.sentences import actions_table
 from bktools.errors import InputError, StorageError
@@ -30,10 +31,10 @@ from bktools.frames.arrow import to_arrow
 from bktools.frames.delimited import csv_of
 from bktools.frames.schema import COUNT, INSTANT, TEXT
 from bktools.journal.records import this_process
-from bktools.reports.html import report_of
+from bktools.reports.html import notebook, report_of
 from bktools.reports.pictures import PICTURES, pictures_of
 from bktools.reports.workbook import workbook_of
-from bktools.settings import SANDBOX, folder_name_of
+from bktools.settings import SANDBOX, Settings, folder_name_of
 from bktools.wording import Sentence
 
 MANIFEST = "manifest.json"
@@ -60,7 +61,7 @@ TABLES: dict[str, Callable[[Close], pa.Table | None]] = {
     "figures.csv": lambda close: close.figures.table,
     "totals.csv": lambda close: close.figures.totals,
     "to_do.csv": lambda close: actions_table(close.words, close.actions),
-    "changes.csv": lambda close: close.tables.get("all_changes", to_arrow(CHANGES.to_frame())),
+    "changes.csv": lambda close: close.tables.get("all_changes", to_arrow(CHANGE_COLUMNS.to_frame())),
     "expected.csv": lambda close: close.tables["expected"],
     "budget.csv": lambda close: close.tables.get("all_budget"),
     "rates.csv": lambda close: close.tables.get("rates"),
@@ -73,6 +74,17 @@ TABLES: dict[str, Callable[[Close], pa.Table | None]] = {
     "employees.csv": lambda close: close.tables["employees"],
     EVENTS: lambda close: close.record.tables["events"],
 }
+
+
+def target_of(
+    folder: str | Path | None, month: str, settings: Settings, company: str, *, applied: bool
+) -> Path:
+    """Return the folder to write, which is checked; that of a dry run is beside a close that was applied."""
+    books = settings.environment, company, settings.name_of(company)
+    target = Path(folder) if folder else folder_of(month, *books)
+    target = target if applied else planned_beside(target)
+    check_target(target, *books)
+    return target
 
 
 def folder_of(month: str, environment: str, company: str, name: str) -> Path:
@@ -128,6 +140,20 @@ def check_target(folder: Path, environment: str, company: str, name: str = "") -
         probe = folder.parent / f".{folder.name}.{secrets.token_hex(4)}"
         probe.mkdir(mode=0o700)
         probe.rmdir()
+
+
+def write_close(close: Close, target: Path, profile: str) -> Close:
+    """Write the folder of a close, and return the close with it and with the head of its report."""
+    earlier = earlier_close(target)
+    try:
+        folder = write_folder(close, target, profile)
+    except StorageError as error:
+        if not close.run.applied:
+            raise
+        count = close.run.outcomes("jobs").get("ACCEPTED", 0)
+        raise StorageError(Sentence("error.sent_and_not_written", why=str(error), count=count)) from error
+    earlier = earlier if earlier and earlier.exists() else None
+    return replace(close, folder=folder, earlier_folder=earlier, html=notebook(close))
 
 
 def write_folder(close: Close, folder: Path, profile: str = "excel") -> Path:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from bktools.close.actions import ENTRY, IDS, Action, Thing
 from bktools.close.close import Close
-from bktools.close.sentences import detail_of, name_of, step_of
+from bktools.close.sentences import Step, detail_of, name_of, step_of
 from bktools.frames.excel import too_large, width_of
 from bktools.frames.names import IDENTIFIERS
 from bktools.reports import grid
@@ -142,31 +142,30 @@ def lines_of(close: Close) -> Iterator[Line]:
     for action in close.actions:
         step = step_of(close.words, action)
         several = action.things if len(action.things) > 1 else ()
-        yield _line(close, action, (step.about, step.why), action, wants_account=not several)
+        yield _line(close, action, step, action, wants_account=not several)
         for place, thing in enumerate(several):
-            texts = name_of(close.words, thing), detail_of(close.words, action, thing)
-            if thing.kind != ENTRY or (texts[1] and place < SHOWN_ENTRIES):
-                yield _line(close, action, texts, thing)
+            about, why = name_of(close.words, thing), detail_of(close.words, action, thing)
+            if thing.kind != ENTRY or (why and place < SHOWN_ENTRIES):
+                yield _line(close, action, step._replace(about=about, why=why), thing)
 
 
 def _line(
     close: Close,
     action: Action,
-    texts: tuple[str, str],
+    step: Step,
     value: Action | Thing,
     *,
     wants_account: bool = True,
 ) -> Line:
     words, is_beneath = close.words, value is not action
-    step, look = step_of(words, action), {**grid.WRAPPED, **(QUIET if is_beneath else BOLD)}
-    about, why = texts
+    look = {**grid.WRAPPED, **(QUIET if is_beneath else BOLD)}
     is_asked = action.wants_account and wants_account
     cells: list[Value] = [
         (words.name("severity", action.severity), look),
         (step.who, look),
         (step.to_do, look),
-        (about, grid.WRAPPED),
-        (why or None, grid.WRAPPED),
+        (step.about, grid.WRAPPED),
+        (step.why or None, grid.WRAPPED),
         value.entries or None,
         (_values(words, value), {**grid.WRAPPED, **grid.RIGHT}),
         (None, FILL if is_asked else CLOSED),

@@ -28,7 +28,7 @@ from bktools.service.retry import Budget, RetryPolicy, repeated
 from bktools.service.transport import Limits, Transport, request_of
 from bktools.service.workers import interruptible
 from bktools.settings import Settings, require_writable
-from bktools.wording import Sentence
+from bktools.wording import Sentence, words
 
 Record = TypeVar("Record")
 
@@ -475,14 +475,14 @@ class Service:
         return f"Service({self.settings.environment!r}, base_url={self.settings.base_url!r})"
 
     def _repr_html_(self) -> str:
-        note = "the embedded sandbox, not real books" if self.settings.is_sandbox else "the real service"
+        name = words()("report.sandbox") if self.settings.is_sandbox else self.settings.environment
         rows = [
             row[:2]
             for row in self.settings.rows()
             if row[0] in {"base_url", "company", "cache_dir", "data_dir"}
         ]
         parts = (
-            views.heading(f"Service: {self.settings.environment} ({note})"),
+            views.heading(f"Service: {name}"),
             views.table(["", ""], rows, total=4),
         )
         return "".join(parts) + views.next_steps(["load_categories(service=service)"])
@@ -598,6 +598,11 @@ def send_export_job(
         before_first_byte=before_first_byte,
     )
     return job.data
+
+
+def hold(service: Service, seconds: float) -> None:
+    """Make every request of a client wait some seconds."""
+    service._rate.hold(seconds)  # noqa: SLF001 - one room
 
 
 def reserve(service: Service, sleep: Callable[[float], None]) -> None:

@@ -1,4 +1,4 @@
-"""Waits between export jobs as the service's rate limit asks; three answers 429 in a row end the run."""
+"""The service's rate limit in a run of exports: an answer 429 is a wait, the third in a row the end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import threading
 import time
 
 from bktools.progress import note
+from bktools.service import Service
 from bktools.service.rate import LONGEST_HOLD
+from bktools.service.service import hold
 from bktools.wording import words
 
 # Answers 429 in a row, each after the wait that the one before asked for, that end a run.
@@ -18,27 +20,23 @@ USUAL_WAIT = 30.0
 
 
 class RateLimit:
-    """When the companies of a run may send again, and when the run ends.
+    """The answers 429 of a run: after each, all requests of the service wait, and the third in a row ends it.
 
     `shown` is as in `bktools.progress.note`.
     """
 
-    def __init__(self, *, shown: bool | None) -> None:
-        self._shown = shown
+    def __init__(self, service: Service, *, shown: bool | None) -> None:
+        self._service, self._shown = service, shown
         self._until = -math.inf
         self._in_a_row = 0
         self._lock = threading.Lock()
-
-    def left(self) -> float:
-        """Return the seconds until requests may be sent."""
-        return self._until - time.monotonic()
 
     def passed(self) -> None:
         """Count an answer that the service gave to a request that it took up."""
         self._in_a_row = 0
 
     def reached(self, sent_at: float, retry_after: float | None) -> str:
-        """Count an answer 429; return why nothing more is sent, "" when to send again after `left` seconds.
+        """Count an answer 429; return why nothing more is sent, "" when to send again after the wait.
 
         `sent_at` is the monotonic time of the request: those of one moment meet the limit together and count
         once.
@@ -53,5 +51,6 @@ class RateLimit:
             if self._in_a_row >= MOST:
                 return words()("submit.rate_limited", times=MOST)
             self._until = time.monotonic() + seconds
+        hold(self._service, seconds)
         note(words()("submit.waiting_for_rate", seconds=f"{seconds:.0f}"), shown=self._shown)
         return ""

@@ -62,7 +62,7 @@ class Run:
     errors: list[Exception] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.rate_limit = RateLimit(shown=self.show_bar)
+        self.rate_limit = RateLimit(self.service, shown=self.show_bar)
 
     def go_on(self) -> None:
         """Raise `Stopped` when nothing more is to be begun."""
@@ -138,7 +138,6 @@ class Sender:
         try:
             self._await_own_job()
             while True:
-                self._wait(self.run.rate_limit.left())
                 # Before the intent: a process that ends while it waits for its rate has sent nothing.
                 reserve(self.run.service, self._wait)
                 self._wait(0)

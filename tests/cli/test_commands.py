@@ -62,14 +62,6 @@ REFUSED = {
         Exit.INPUT,
         err="^bktools: --month muss ein Monat wie 2026-10 sein, angegeben ist '2026-13'$",
     ),
-    "a German choice": Promise(
-        "month-end --sandbox --fail-on town --language de",
-        Exit.INPUT,
-        err="^bktools: --fail-on muss eines von held, error, warning sein, angegeben ist 'town'$",
-    ),
-    "a German error of a file": Promise(
-        "spend missing.csv --by month --language de", Exit.INPUT, err="missing.csv: diese Datei gibt es nicht"
-    ),
     "a profile is one of three": Promise(
         "reconcile --out findings --profile lotus",
         Exit.INPUT,
@@ -188,61 +180,20 @@ DONE = {
         "^Lieferant\tWährung\tDezember 2026\tOktober 2026\tDifferenz\t%\tverursacht durch\n.*\t1\\d*,",
         "1 Unterschied\n",
     ),
-    "German sums": Promise(
-        "spend {entries} --by month --shares --language de",
-        Exit.DONE,
-        "\t126034,80\t100,0\u00a0%",
-        "320 Zeilen",
-    ),
-    "a German plan": Promise(
-        "export compose --sandbox --out a.plan --language de",
-        Exit.DONE,
-        "Zeilen aus accounting_entries.csv (.|\n)*nicht bereit(.|\n)*nichts wurde gesendet",
-    ),
-    "German months": Promise(
-        "periods --sandbox --language de",
-        Exit.DONE,
-        "^Monat des Abschlusses\tStand",
-        "offen heißt: zurückgehalten",
-    ),
-    "a German reconciliation": Promise(
-        "reconcile --sandbox --language de", Exit.DONE, r"Abgleich: \d+ Befunde \(\d+ Fehler, ", ""
-    ),
-    "a German check": Promise(
-        "check --sandbox --language de", Exit.DONE, "in Ordnung +Firma +.+ kann gelesen werden", ""
-    ),
-    "a German journal": Promise(
-        "journal --sandbox --language de",
-        Exit.DONE,
-        "^Exportjournal +(.|\n)*Sendeprotokoll(.|\n)*ist vollständig",
-    ),
     "a German mistake": Promise(
         "verify --sandbx --language de", Exit.USAGE, err="es gibt keine Option --sandbx; siehe bktools verify"
     ),
-    "what is missing in German": Promise("compare --language de", Exit.USAGE, err="BEFORE fehlt; siehe"),
     "months of the journal are another command": Promise(
         "versus 2026-11 2026-10", Exit.INPUT, "^$", "bktools compare 2026-10 2026-11"
     ),
     "a sample ledger has what was exported": Promise(
         "verify --sandbox", Exit.INPUT, "^$", "first bktools month-end --sandbox --apply"
     ),
-    "a German statement": Promise(
-        "export not-booked 123e4567-e89b-42d3-a456-426614174000 --by Ada --evidence 'looked it up' --sandbox "
-        "--language de",
-        Exit.DONE,
-        "^1 Eintrag als nicht gebucht festgehalten, von Ada\n1 Eintrag davon kennt kein Abschluss",
-    ),
     "German outcomes": Promise(
         "accounts create --sandbox --apply --language de",
         Exit.DONE,
         "\tvorhanden\t(.|\n)*\tangelegt\t",
         "2 vorhanden: ",
-    ),
-    "a German setting": Promise(
-        "config --environment nowhere --language de",
-        Exit.CONFIGURATION,
-        "^$",
-        "die Umgebung „nowhere“ hat keine base_url: ",
     ),
     "German settings": Promise(
         "config --sandbox --language de", Exit.DONE, "^Einstellungen\n(.|\n)*  token +[(]nicht gesetzt[)]"
@@ -288,16 +239,6 @@ def test_a_total_of_all_currencies_is_in_the_own_one(run, samples):
     copied = entries[entries.duplicated(["id", "date", "amount", "currency"])]
     total -= sum(Decimal(str(amount)) for amount in copied["amount"])
     assert f"in all, at the rates given: EUR {total:,}" in done.stderr
-
-
-def test_the_file_of_a_comparison_names_its_sides(run, samples):
-    """Two months with other days have their names as headings, in a file as on the screen."""
-    december = samples[1].read_text(encoding="utf-8").replace("2026-10-", "2026-12-")
-    Path("december.csv").write_text(december.replace("108.33", "208.33"), encoding="utf-8")
-    done = run(f"versus december.csv {samples[1]} --by supplier --output changes.csv --profile machine")
-    assert done.returncode == Exit.DONE, done.stderr
-    head, *_ = Path("changes.csv").read_text(encoding="utf-8").splitlines()
-    assert head.startswith("supplier,currency,December 2026,October 2026,difference,percent,")
 
 
 SETTINGS = {

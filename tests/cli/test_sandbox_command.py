@@ -78,21 +78,6 @@ def test_what_is_printed_can_be_pasted(tmp_path):
     assert all(parse_fault(option) for option in re.findall(r"--fault ([a-z_:=0-9]+)", guide))
 
 
-def test_port_and_faults():
-    """The sandbox serves on the port, and injects its faults."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    faults = ("error:operation=search_categories,times=1,status=503", "rate_limited:times=1,skip=1")
-    options = [word for fault in faults for word in ("--fault", fault)]
-    with served("--port", port, *options) as (variables, _, _):
-        assert variables["BKTOOLS_BASE_URL"] == f"http://127.0.0.1:{port}"
-        for status in ("503", "429"):
-            with pytest.raises(urllib.error.HTTPError, match=status):
-                search(variables)
-        assert search(variables, "?limit=1")["data"]
-
-
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [

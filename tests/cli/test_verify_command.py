@@ -10,11 +10,8 @@ from decimal import Decimal
 
 import pytest
 
-import bktools
 from bktools.cli.exits import Exit
 from bktools.errors import ArgumentError, InputError
-from bktools.journal.journal import Journal
-from bktools.journal.periods import exported_elsewhere
 from bktools.sandbox.faults import Fault
 
 # The ledgers of the tests end in 2030: their postings were there when they were exported.
@@ -210,21 +207,3 @@ def test_a_verification_is_remembered(run, sandbox, entries, tmp_path):
     assert re.search(
         r"Since the verification of .* by Ada:\n(.*\n)*  account 5800: 1 more posting, 99.00", later
     ), later
-
-
-def test_what_was_exported_elsewhere_is_not_sent(run, sandbox, entries):
-    """Entries exported by hand are recorded once and not sent; after that is undone, they are sent."""
-    code, said = run('export import entries.csv --by Ada --evidence "list of exports"')
-    assert (code, "4 entries recorded as exported elsewhere" in said) == (Exit.DONE, True)
-    with bktools.connect() as service, Journal(service.settings) as journal:
-        known = exported_elsewhere(journal, sandbox.server.company_id).to_pylist()
-    # With their days and amounts, by which a later close tells what comes every month.
-    assert [(f"{row['date']}", str(row["amount"])) for row in known] == [row[:2] for row in entries]
-    run("export compose entries.csv --out none.plan")
-    assert run("export submit none.plan --apply --first-export --by Ada")[0] == Exit.DONE
-    assert sandbox.server.accepted_entries() == {}
-    undo = re.search(r"bktools (export undo-import \d+) ", said)[1]
-    assert run(f'{undo} --by Ada --evidence "it failed"')[0] == Exit.DONE
-    run("export compose entries.csv --out all.plan")
-    assert run("export submit all.plan --apply --first-export --by Ada")[0] == Exit.DONE
-    assert set(sandbox.server.accepted_entries().values()) == {1}

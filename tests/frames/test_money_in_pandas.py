@@ -21,7 +21,6 @@ from bktools.errors import ArgumentError, InputError
 from bktools.frames.delimited import csv_of
 from bktools.frames.incoming import in_memory
 from bktools.frames.money import decimals, floats, longest
-from bktools.service import Service
 
 IDS = [f"00000000-0000-4000-8000-{number:012d}" for number in range(30)]
 COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"
@@ -138,45 +137,3 @@ def test_longer_amounts(tmp_path: Path):
     csv_of(bktools.compose_export_jobs(entries).entries, "machine")(buffer)
     assert b"12345678901234.56" in buffer.getvalue()
     assert longest(_column([Decimal("1234567890123.40")], pa.decimal128(38, 2))) is None
-
-
-MONEY = (
-    *("amount", "this", "that", "difference", "amount_before", "amount_after", "exported_amount"),
-    *("held_back_amount", "open_amount", "booked_amount", "ledger", "unexplained"),
-)
-
-
-def test_money_of_every_frame_is_float64(service: Service, samples: tuple[Path, Path]):
-    """Every column of money of each frame has the type on which everything in pandas works."""
-    categories = bktools.load_categories(service=service)
-    entries = bktools.read_entries(samples[1], categories=categories)
-    plan = bktools.compose_export_jobs(entries, categories=categories)
-    bktools.submit_export_jobs(plan, apply=True, service=service)
-    sent = bktools.load_export_jobs(entries=True, service=service)
-    assert len(sent)
-    month, before = (entries[entries["date"].dt.month == month] for month in (10, 9))
-    chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
-    close = bktools.close_month(chart, entries, folder=False, apply=True, service=service)
-    record = bktools.record_of(close.period, service=service)
-    ledger = close.entries.query("fate == 'exported'").iloc[3:].rename(columns={"id": "voucher_id"})
-    postings = ledger[["voucher_id", "date", "amount", "currency"]].assign(account_code="4900")
-    match = bktools.match_ledger(sent, postings)
-    frames = {
-        "match": match.entries,
-        "findings of a match": match.findings,
-        "accounts of a match": match.totals,
-        "close": close.entries,
-        "record": record.exported,
-        "held back": record.held_back,
-        "periods": bktools.load_periods(service=service),
-        "compare": bktools.compare("2026-09", "2026-10", service=service),
-        "entries": entries,
-        "plan": plan.entries,
-        "not ready": plan.not_ready,
-        "findings": plan.findings,
-        "sent": sent,
-        "spend": spend(entries, "supplier"),
-        "versus": bktools.versus(month, before, by="supplier"),
-    }
-    found = {name: {str(frame[one].dtype) for one in MONEY if one in frame} for name, frame in frames.items()}
-    assert found == {name: {"float64"} for name in frames}

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
 import pyarrow as pa
 import pytest
 
-import bktools
 from bktools.errors import InputError
 from bktools.frames.columns import amounts_of, are_days
 from bktools.frames.incoming import in_memory
@@ -69,14 +66,3 @@ def test_text_is_text_and_null_is_null(rows: int):
     again = in_memory(frame)
     assert set(again.schema.types) == {TEXT}
     assert again.to_pydict() == TEXTS[:rows].to_pydict()
-
-
-def test_objects_are_read_like_text(tmp_path: Path):
-    """Frames with objects for text go through a file and come back as text with their nulls."""
-    objects = to_pandas(TEXTS).astype("object").assign(archived=False)
-    path = bktools.to_csv(objects, tmp_path / "chart.csv", "machine")
-    chart = bktools.read_chart_of_accounts(path)
-    assert {str(chart[name].dtype) for name in TEXTS.column_names} == {"str"}
-    assert chart["name"].to_list() == ["None", "nan"]
-    assert chart["code"].isna().to_list() == [False, True]
-    assert chart["tax_code_external_id"].isna().all()

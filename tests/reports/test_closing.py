@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import bktools
-from bktools.close.request import month_to_close
+from bktools.close.scope import month_to_close
 from bktools.errors import ArgumentError, InputError
 
 
@@ -23,7 +23,7 @@ def given(service, samples):
 def test_a_month_is_closed_once(october):
     """Planned, applied, applied again: what was done is done once, and each folder is kept."""
     planned, first, second = october.planned, october.first, october.again
-    steps = "categories employees reconciled created remaining plan jobs close"
+    steps = "categories employees reconciled created plan jobs close"
     assert " ".join(october.steps) == steps
     assert october.jobs_planned == 0
     assert (first.record.state, october.fixed.record.state) == ("OPEN", "CLOSED")

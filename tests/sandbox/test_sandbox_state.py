@@ -105,10 +105,3 @@ def test_a_state_of_another_version_is_refused(tmp_path):
     # The error keeps the frames that raised it.
     assert refusal.value
     assert str(file.resolve()) not in map(os.path.realpath, Path("/proc/self/fd").glob("*"))
-
-
-def test_a_taken_port_is_refused(server, tmp_path):
-    """A port in use is named, and the server can be started on another one."""
-    port = int(server.base_url.rpartition(":")[2])
-    with pytest.raises(StorageError, match=f"port {port} of 127.0.0.1"):
-        Server(tmp_path / "other", port=port).start()

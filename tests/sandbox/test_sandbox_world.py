@@ -8,7 +8,6 @@ import uuid
 import pandas as pd
 
 import bktools
-from bktools.sandbox import write_sample_data
 from bktools.sandbox.sample import SAMPLES
 from bktools.sandbox.world import World, chart_of_accounts, row_json
 
@@ -61,9 +60,3 @@ def test_the_sample_files_are_of_the_first_company():
     chart = pd.read_csv(SAMPLES / "chart_of_accounts.csv", sep=";", dtype=str, keep_default_na=False)
     ours = [(row.code, row.name) for row in chart_of_accounts()]
     assert [*chart[["Konto", "Bezeichnung"]].itertuples(index=False, name=None)] == ours
-
-
-def test_a_sample_file_is_copied_whole(tmp_path):
-    """The files have the bytes of the package's own, in a folder that is made for them."""
-    for path in write_sample_data(tmp_path / "new"):
-        assert path.read_bytes() == (SAMPLES / path.name).read_bytes()

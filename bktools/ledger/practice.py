@@ -7,9 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bktools.ledger.candidates import FreePieces, Group, Piece
-from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import CORRECTED, LATEST, UNDER_A_WEEK, Gate
+from bktools.ledger.booking_units import CORRECTED, LATEST, UNDER_A_WEEK, Gate
+from bktools.ledger.candidates import Entry, FreePieces, Group, Piece
 from bktools.ledger.tax_rates import Rates
 from bktools.ledger.verdict import Status
 
@@ -18,7 +17,7 @@ UNIT = 100
 
 
 @dataclass
-class Case:
+class Practice:
     """What the stories of open groups are told with.
 
     Attributes
@@ -156,56 +155,60 @@ def is_slip(amount: int, other: int) -> bool:
     return has_same_digits or abs(amount - other) in (UNIT, 10 * UNIT, 100 * UNIT)
 
 
-def may_hold(case: Case, group: Group) -> list[Piece]:
+def may_hold(practice: Practice, group: Group) -> list[Piece]:
     """Return the pieces that may be a group's: of one of its amounts, in its place, or with its names."""
-    candidates = [*_of_its_amounts(case, group), *_in_its_place(case, group), *_naming_it(case, group)]
+    candidates = [
+        *_of_its_amounts(practice, group),
+        *_in_its_place(practice, group),
+        *_naming_it(practice, group),
+    ]
     pieces = {piece.id: piece for piece in candidates}
-    pieces |= {back.id: back for piece in candidates for back in case.free.corrections(piece)}
-    return [piece for piece in pieces.values() if not case.is_of_another(group, piece)]
+    pieces |= {back.id: back for piece in candidates for back in practice.free.corrections(piece)}
+    return [piece for piece in pieces.values() if not practice.is_of_another(group, piece)]
 
 
-def _of_its_amounts(case: Case, group: Group) -> Iterator[Piece]:
+def _of_its_amounts(practice: Practice, group: Group) -> Iterator[Piece]:
     """Yield the pieces with an amount of a group, on any account: on time, or its own by text or account."""
     first, last = group.start, group.due + LATEST
-    sizes = {size + off for size in group.amounts for off in range(-case.slack, case.slack + 1)}
+    sizes = {size + off for size in group.amounts for off in range(-practice.slack, practice.slack + 1)}
     for account, size in itertools.product(sorted(group.accounts), sorted(sizes)):
-        for piece in case.free.of_size.get((account, size), ()):
+        for piece in practice.free.of_size.get((account, size), ()):
             # What takes back comes after.
             earliest = first if piece.gross * group.total < 0 else first - LATEST
-            is_own = not case.denies(group.entries, piece.text) or case.is_on_time(group, piece)
+            is_own = not practice.denies(group.entries, piece.text) or practice.is_on_time(group, piece)
             if earliest <= piece.day <= last and (
                 is_own or not piece.gross or any(map(piece.takes_away, group.entries))
             ):
                 yield piece
     for amount in {group.total, *(x.cents for x in group.entries)}:
-        for piece in case.free.of_gross.get(amount, ()):
+        for piece in practice.free.of_gross.get(amount, ()):
             is_after = first <= piece.day <= last
-            if case.is_on_time(group, piece) or (
+            if practice.is_on_time(group, piece) or (
                 is_after and any(x.is_named_in(piece.text) for x in group.entries)
             ):
                 yield piece
 
 
-def _in_its_place(case: Case, group: Group) -> Iterator[Piece]:
+def _in_its_place(practice: Practice, group: Group) -> Iterator[Piece]:
     """Yield the pieces of the entries' kind in a gate, on half of the accounts, that no text denies."""
-    first, last = (group.due + days for days in case.gate)
-    if case.carried is None:
+    first, last = (group.due + days for days in practice.gate)
+    if practice.carried is None:
         in_gate = [
-            piece for account in sorted(group.accounts) for piece in case.free.on(account, first, last)
+            piece for account in sorted(group.accounts) for piece in practice.free.on(account, first, last)
         ]
     else:
-        texts = {x.text(case.carried) for x in group.entries}
-        in_gate = [piece for text in texts for piece in case.free.with_text(text, first, last)]
+        texts = {x.text(practice.carried) for x in group.entries}
+        in_gate = [piece for text in texts for piece in practice.free.with_text(text, first, last)]
     x = group.entries[0]
     for piece in in_gate:
-        is_own = case.is_of_sums or len(group.entries) > 1 or not case.denies([x], piece.text)
+        is_own = practice.is_of_sums or len(group.entries) > 1 or not practice.denies([x], piece.text)
         if piece.is_kind and is_own and 2 * len(group.accounts & piece.nets.keys()) >= len(group.accounts):
             yield piece
 
 
-def _naming_it(case: Case, group: Group) -> Iterator[Piece]:
+def _naming_it(practice: Practice, group: Group) -> Iterator[Piece]:
     """Yield the pieces on the account of an entry that they name, near it."""
     for x in group.entries:
-        for piece in case.free.naming.get(x.e, ()):
-            if x.account in piece.nets and case.is_near(group, piece, x):
+        for piece in practice.free.naming.get(x.e, ()):
+            if x.account in piece.nets and practice.is_near(group, piece, x):
                 yield piece

@@ -26,7 +26,7 @@ EVIDENCE = (
 
 
 @dataclass(frozen=True)
-class Judged:
+class MatchedTables:
     """Both tables, and what became of each entry.
 
     Parameters
@@ -73,7 +73,7 @@ class Judged:
         return None if cents is None else Decimal(cents).scaleb(-self.inputs.scale)
 
 
-def judged(inputs: Inputs, verdict: Verdict, months: pl.Expr | None) -> Judged:
+def matched_tables(inputs: Inputs, verdict: Verdict, months: pl.Expr | None) -> MatchedTables:
     """Return both tables with what became of each row; `months`: which months are shown, None for all."""
     postings = _postings(inputs, verdict)
     entries = _entries(inputs, verdict, postings).with_columns(
@@ -84,7 +84,7 @@ def judged(inputs: Inputs, verdict: Verdict, months: pl.Expr | None) -> Judged:
     is_own = pl.col("account").is_in(entries["account"].unique().implode()) & (pl.col("group") < 0)
     is_other = is_own & (of_months if months is None else months) & ~pl.col("is_looked_at")
     postings = postings.with_columns(is_from_no_export=is_other.fill_null(value=False))
-    return Judged(inputs, verdict, entries, postings, _table(inputs, verdict, entries), months)
+    return MatchedTables(inputs, verdict, entries, postings, _table(inputs, verdict, entries), months)
 
 
 def month_of(*days: str) -> pl.Expr:

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from bktools.ledger.annotated_postings import AnnotatedPostings
-from bktools.ledger.candidates import Group, Piece
-from bktools.ledger.case import Case
-from bktools.ledger.entry_names import FIELDS, Entry
-from bktools.ledger.gates import FEW, Gate
+from bktools.ledger.booking_units import FEW, Gate
+from bktools.ledger.candidates import FIELDS, Entry, Group, Piece
 from bktools.ledger.matching import Matching
+from bktools.ledger.practice import Practice
 from bktools.ledger.tax_rates import Rates
 from bktools.ledger.verdict import Verdict
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, first_rows, number, sums
@@ -23,7 +22,7 @@ MANY = 20_000
 SHOWN = 5
 
 
-class Study:
+class WorkingPapers:
     """What is known while a ledger is judged.
 
     Attributes
@@ -38,7 +37,7 @@ class Study:
         The first and the last day that it shows.
     is_outside : array of bool
         Of each entry: whether its voucher is due on days that the ledger does not show.
-    case : Case
+    practice : Practice
         Its habits, for the stories.
     draft : Verdict
         The statuses.
@@ -54,7 +53,7 @@ class Study:
         self.is_outside: Flags = self._is_learned & (
             (due + matching.gate[1] < covered[0]) | (due + matching.gate[0] > covered[1])
         )
-        self.case = Case(
+        self.practice = Practice(
             matching.gate,
             covered,
             matching.unit.is_sum,

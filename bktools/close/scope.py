@@ -1,11 +1,11 @@
-"""`CloseRequest`: what a close is asked for, with checked arguments, and the month of it."""
+"""Which month is closed, with which tables: the arguments of a close, checked."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, SupportsIndex
+from typing import Any
 
 import pandas as pd
 import polars as pl
@@ -16,38 +16,35 @@ from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import days_of
 from bktools.frames.incoming import described, in_memory, source_of
 from bktools.frames.schema import TEXT, Month
+from bktools.journal.writable import WritableJournal
 from bktools.ledger.inputs import options_of, postings_in
 from bktools.service import Service
+from bktools.settings import Settings
 from bktools.spending.budgets import keys_of_budget
-from bktools.spending.rates import ExchangeRates
 from bktools.spending.sums import spend
 from bktools.wording import Sentence, Words
 
 
 @dataclass(frozen=True)
-class CloseRequest:
-    """The arguments of `bktools.close_month`: checked, and frames as tables."""
+class CloseScope:
+    """What every step of a close needs: the month of which company, in which journal, and who closes it.
+
+    `seen` is called with the name and the result of each step.
+    """
 
     service: Service
+    journal: WritableJournal
     company: str
     period: str
-    chart: pa.Table
-    entries: pa.Table
-    loaded: Mapping[str, pd.DataFrame | None]
-    ledger: pa.Table | None
     apply: bool
-    max_entries: SupportsIndex
-    wait: float | dt.timedelta
-    first_export: bool
-    begun_at: dt.datetime
-    prepared_by: str
-    approved_by: str | None
-    new_chart: bool
-    is_large_change: pl.Expr | None
-    rates: ExchangeRates | None
-    budget: pa.Table | None
+    by: str
     words: Words
     seen: Callable[[str, Any], None]
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the service."""
+        return self.service.settings
 
 
 def table_with_source(frame: pd.DataFrame, name: str) -> pa.Table:

@@ -1,0 +1,179 @@
+"""The steps of a close that take more than one call; `close_month` calls them in their order."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.close.actions import UNKNOWN, StepResults
+from bktools.close.entries import unsent
+from bktools.close.scope import CloseScope, table_with_source
+from bktools.errors import PlanError
+from bktools.export import ExportPlan
+from bktools.export.checks import CLEARED
+from bktools.export.findings import require_category_ids
+from bktools.findings.check import ERROR, EXPORTED
+from bktools.frames.columns import texts_of
+from bktools.frames.incoming import described, source_of
+from bktools.frames.sums import money_of
+from bktools.frames.typed import typed
+from bktools.journal.accounts import accounts_in, companies_in_charts
+from bktools.journal.folders import NOT_BOOKED
+from bktools.journal.periods import CLOSED, approve, record_close, state_of
+from bktools.journal.right_journal import first_export_question
+from bktools.journal.statements import record_first_export
+from bktools.reconcile import Reconciliation
+from bktools.settings import Settings, require_writable
+from bktools.snapshots.tables import load_categories, load_employees
+from bktools.spending.expected import LEAST
+from bktools.wording import Sentence
+
+
+def require_writable_books(settings: Settings, chart: pa.Table, ledger: pa.Table | None) -> None:
+    """Refuse to write where a setting forbids it, and beside a ledger with none of the chart's accounts.
+
+    Such a ledger cannot show what is booked already.
+    """
+    require_writable(settings)
+    if ledger is None:
+        return
+    accounts = {text for name in ("code", "external_id") for text in texts_of(chart, name)}
+    if accounts.isdisjoint(ledger["account_code"].unique().to_pylist()):
+        source = source_of(ledger).get("source") or "frame"
+        raise PlanError(Sentence("submit.ledger_without_accounts", source=source))
+
+
+def settle_first_export(scope: CloseScope, *, confirmed: bool) -> str:
+    """Refuse a closed month, record a person's word on a first export, or return a dry run's question."""
+    journal = scope.journal
+    if scope.apply:
+        journal.require_open(scope.company, [scope.period])
+        if confirmed:
+            record_first_export(journal, scope.company, by=scope.by)
+    question = first_export_question(journal, scope.company)
+    if question and scope.apply:
+        raise question
+    if question:
+        scope.seen("question", str(question))
+    return str(question or "")
+
+
+def tables_of_service(
+    scope: CloseScope, entries: pa.Table, **given: pd.DataFrame | None
+) -> dict[str, pa.Table]:
+    """Return categories, employees and accounts as of now; categories and employees may be `given`.
+
+    A table that the plan could not use is refused here, before anything is written to the service.
+    """
+    tables = {"accounts": known_accounts(scope)}
+    for name, load in (("categories", load_categories), ("employees", load_employees)):
+        frame: pd.DataFrame | None = given[name]
+        if frame is None:
+            frame = load(scope.company, refresh=True, service=scope.service)
+        scope.seen(name, frame)
+        tables[name] = table_with_source(frame, name)
+        typed(tables[name], name)
+    require_category_ids(typed(entries, "entries"))
+    return tables
+
+
+def known_accounts(scope: CloseScope) -> pa.Table:
+    """Return the accounts that are known here, with the companies of the charts that were created."""
+    companies = {"companies_in_charts": companies_in_charts(scope.journal)}
+    return described(accounts_in(scope.journal, scope.company), companies)
+
+
+def record_and_approve(
+    scope: CloseScope, plan: ExportPlan, entries: pa.Table, approved_by: str | None
+) -> str:
+    """Write the close to the journal, and close the period if approved; return why it stays open."""
+    if not scope.apply:
+        return ""
+    # Entries that the ledger has already belong to the month, too: its record has them.
+    record_close(
+        scope.journal,
+        scope.company,
+        scope.period,
+        plan_id=plan.plan_id,
+        prepared_by=scope.by,
+        approved_by=approved_by,
+        held_back=unsent(entries),
+    )
+    if approved_by is None:
+        return ""
+    return approve(scope.journal, scope.company, scope.period, by=approved_by)
+
+
+def step_results(
+    scope: CloseScope,
+    after: Reconciliation,
+    created: list[dict[str, Any]],
+    plan: ExportPlan,
+    entries: pa.Table,
+    sent: pa.Table,
+    jobs: list[dict[str, Any]],
+) -> StepResults:
+    """Return what asks for steps: of entries also what was found in those that this month has exported."""
+    findings = [*plan.finding_facts.to_pylist(), *_of_exported(plan, entries)]
+    in_doubt = sent.filter(pc.equal(sent["state"], "UNKNOWN"))["batch_id"].unique().to_pylist()
+    return StepResults(
+        entries,
+        findings=_with_closed_months(scope, findings),
+        accounts=after.table("findings").to_pylist(),
+        jobs=jobs if scope.apply else [],
+        created=created,
+        unknown_outcomes={batch: scope.journal.resolve_command(batch, scope.company) for batch in in_doubt},
+        own=scope.settings.currency or next(iter(money_of(entries)), None),
+        commands={
+            UNKNOWN: _import_accounts(scope),
+            **dict.fromkeys(CLEARED, scope.journal.command(NOT_BOOKED, scope.company)),
+        },
+    )
+
+
+def _import_accounts(scope: CloseScope) -> str:
+    """Return the command that imports the account list, which the sandbox has as a sample."""
+    if not scope.settings.is_sandbox:
+        return scope.journal.command("accounts import FILE", scope.company)
+    command = scope.journal.command("accounts import data/accounts.csv", scope.company)
+    return f"bktools sandbox sample-data data && {command}"
+
+
+def _of_exported(plan: ExportPlan, entries: pa.Table) -> list[dict[str, Any]]:
+    """Return what was found in the entries that the month exported in an earlier run, when it did."""
+    is_exported = pc.equal(entries["fate"], EXPORTED)
+    exported = [*{*entries.filter(is_exported)["id"].to_pylist()} & {*plan.held["id"].to_pylist()}]
+    rows = plan.findings_before_sending(exported).to_pylist() if exported else []
+    return [row for row in rows if row["severity"] != ERROR]
+
+
+def _with_closed_months(scope: CloseScope, findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return findings in which an entry of a closed month has a cause of its own."""
+
+    @cache
+    def is_closed(month: str) -> bool:
+        return state_of(scope.journal, scope.company, month)[0] == CLOSED
+
+    return [
+        row | {"check": "closed_period"}
+        if row["check"] == "earlier_period" and is_closed(f"{row['date']:%Y-%m}")
+        else row
+        for row in findings
+    ]
+
+
+def unchecked_by(
+    scope: CloseScope, after: Reconciliation, plan: ExportPlan, expected: pa.Table
+) -> tuple[str, ...]:
+    """Return what was not compared and not checked, because a column or a month is missing."""
+    words, known = scope.words, source_of(expected)["months_known"]
+    missing = [words("not_compared.missing", least=LEAST, known=known)] if known < LEAST else []
+    return (
+        *(words(f"not_compared.{code}") for code in after.not_compared),
+        *(words.name("unchecked", code) for code in plan.unchecked),
+        *missing,
+    )
