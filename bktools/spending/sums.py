@@ -336,17 +336,18 @@ def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _in_order(sums: pl.DataFrame, grouped: Grouped, *, is_largest_first: bool) -> pl.DataFrame:
     """Return sums with their shares, the largest currency first, then by keys or by size.
 
-    The largest currency has most entries. With rates a share is one of all currencies.
+    The largest currency has most entries. With rates a share, and a size, is one of all currencies.
     """
-    amount = c(HOME) if HOME in sums.columns else c.amount
-    within = [pl.lit("all") if HOME in sums.columns else c.currency]
-    within += [c(name) for name in grouped.first if len(grouped.keys) > len(grouped.first)]
+    has_home = HOME in sums.columns
+    amount, of_whole = (c(HOME), pl.lit("all")) if has_home else (c.amount, c.currency)
+    within = [of_whole, *(c(name) for name in grouped.first if len(grouped.keys) > len(grouped.first))]
     is_of_sign = amount.sign() * amount.sum().over(within).sign() > 0
     whole = pl.when(is_of_sign).then(amount).sum().over(within)
     share = (100 * amount.cast(pl.Float64) / whole.cast(pl.Float64)).round(2)
-    size = pl.when(c.amount.sum().over("currency") < 0).then(c.amount).otherwise(-c.amount)
+    size = pl.when(amount.sum().over(of_whole) < 0).then(amount).otherwise(-amount)
+    sizes = [size.is_null(), size] if is_largest_first else []
     order = [-c.entries.sum().over("currency").cast(pl.Int64), c.currency.is_null(), c.currency]
-    order += [size.is_null(), size] if is_largest_first else []
+    order = [*sizes, *order] if has_home else [*order, *sizes]
     for name in grouped.keys:
         # Of other columns, numbers are in order, too.
         order += [c(name).is_null()]
