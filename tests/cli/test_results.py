@@ -23,8 +23,8 @@ import bktools
 from bktools.cli.app import app
 from bktools.cli.exits import Exit
 
-# By command: its arguments, where {…} stands for something of the world; the exit code that it may have besides
-# DONE; and whether its result is a table, which JSON has as a list of rows.
+# By command: its arguments, where {…} stands for something of the world, a code that it may end with besides
+# 0, and whether its result is a table, which JSON has as a list of rows.
 MAIN_PATHS = {case["command"]: case for case in lines_of("cli/main_paths.csv")}
 # Two jobs with the same entries are made in tests of the journal, a workbook in `test_fixes_command`.
 NEEDS_MORE = {"export tick-off", "fixes"}
