@@ -95,23 +95,10 @@ def not_spent(words: Words, figures: Figures) -> str:
 
 def actions_table(words: Words, actions: Iterable[Action]) -> pa.Table:
     """Return actions as a table: one row per action and currency, because currencies are never added."""
-    rows = [_row(words, action) for action in actions]
-    columns = (
-        "severity",
-        "who",
-        "to_do",
-        "about",
-        "why",
-        "check",
-        "role",
-        "person",
-        "command",
-        "facts",
-        *IDS,
-        *LISTS,
-    )
-    order = (*columns[:5], "entries", "amount", "currency", *columns[5:])
-    return by_currency(columns, rows).select(order)
+    first = ("severity", *Step._fields)
+    others = ("check", "role", "person", "command", "facts", *IDS, *LISTS)
+    table = by_currency((*first, *others), [_row(words, action) for action in actions])
+    return table.select([*first, "entries", "amount", "currency", *others])
 
 
 LISTS = ("entry_ids", "category_ids")
