@@ -170,7 +170,8 @@ def may_hold(practice: Practice, group: Group) -> list[Piece]:
 def _of_its_amounts(practice: Practice, group: Group) -> Iterator[Piece]:
     """Yield the pieces with an amount of a group, on any account: on time, or its own by text or account."""
     first, last = group.start, group.due + LATEST
-    sizes = {size + off for size in group.amounts for off in range(-practice.slack, practice.slack + 1)}
+    offs = range(-practice.slack, practice.slack + 1)
+    sizes = {size + off for size in group.amounts for off in offs}
     for account, size in itertools.product(sorted(group.accounts), sorted(sizes)):
         for piece in practice.free.of_size.get((account, size), ()):
             # What takes back comes after.
@@ -180,7 +181,8 @@ def _of_its_amounts(practice: Practice, group: Group) -> Iterator[Piece]:
                 is_own or not piece.gross or any(map(piece.takes_away, group.entries))
             ):
                 yield piece
-    for amount in {group.total, *(x.cents for x in group.entries)}:
+    amounts = {cents + off for cents in (group.total, *(x.cents for x in group.entries)) for off in offs}
+    for amount in sorted(amounts):
         for piece in practice.free.of_gross.get(amount, ()):
             is_after = first <= piece.day <= last
             if practice.is_on_time(group, piece) or (
