@@ -70,7 +70,7 @@ class Practice:
         """
         is_soon = group.start <= piece.day <= group.due + self.gate[1] + UNDER_A_WEEK
         is_in_days = piece.day <= self.last_entry + self.gate[1]
-        is_named = is_in_days and any(x.is_named_in(piece.text) for x in group.entries)
+        is_named = is_in_days and any(x.is_named_alone_in(piece.text) for x in group.entries)
         return 1 if is_soon or is_named else 2
 
     def is_near(self, group: Group, piece: Piece, x: Entry) -> bool:
