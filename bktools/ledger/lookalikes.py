@@ -1,6 +1,6 @@
 """The last word: whether a free piece may be an entry's after all.
 
-A piece is free if no proven pair has it, and not all cheapest stories use it. Three steps ask:
+A piece is free if no proven pair has it, and not all cheapest stories use it. Three questions:
 
     missing      Nothing is missing if a story may use a free piece for it; if one has its name, or on its
                  account its amount on any day, all words of one of its texts, the sum of entries in a row

@@ -66,7 +66,7 @@ class Practice:
         """Return how many mistakes a piece outside of its gate needs.
 
         Before its entries, or a week after the gate, it is as likely of another matter, such as the next
-        month's charge, unless it names an entry in the days of the entries.
+        month's charge, unless it has words of an entry alone in the days of the entries.
         """
         is_soon = group.start <= piece.day <= group.due + self.gate[1] + UNDER_A_WEEK
         is_in_days = piece.day <= self.last_entry + self.gate[1]
