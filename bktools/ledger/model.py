@@ -19,7 +19,7 @@ in this ledger usually.
 5. Foreign entries compare by original amounts, if the ledger keeps them. Else an entry alone in its group is
    booked at what the one voucher shows that only it can have. No rate is estimated.
 6. Reopened: a proven pair near which a free posting has its amount again (booked twice?) or the opposite
-   (taken back?), on its account and of the entries' kind, that is by the same contra accounts and cost centre;
+   (taken back?), on its account and of the entries' kind: by the same contra accounts and cost centre;
    or with the entry's own words, for a quarter.
 7. Stories tell each open or reopened group: booked, left out, on another account, booked twice, taken back,
    of another amount. A story costs one for each mistake that it needs (`stories` has the table), and one for
