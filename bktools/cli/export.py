@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 # Columns that `status` prints.
-COLUMNS = {
+SHOWN_COLUMNS = {
     "batches": ["sent_at", "state", "entries", "message", "batch_id"],
     "entries": ["date", "supplier", "amount", "currency", "state", "entry_id", "batch_id"],
     "events": ["at", "after", "message", "done_by", "batch_id"],
@@ -167,7 +167,7 @@ def status(
         questions = [] if entries else open_questions(books.company, batch=batch, service=service)
     rows = "entries" if entries else "events" if events else "batches"
     code = "after" if events else "state"
-    table.hand_over(jobs, columns=COLUMNS[rows], most=1_000, names={code: "outcome"})
+    table.hand_over(jobs, columns=SHOWN_COLUMNS[rows], most=1_000, names={code: "outcome"})
     if jobs.empty:
         note(words()("command.no_jobs"))
     for question in questions:

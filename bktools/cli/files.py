@@ -216,7 +216,7 @@ def _sums(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _save(name: str, kind: str, frame: pd.DataFrame) -> None:
     """Save the options that a file was read with as a mapping."""
-    from bktools.inputs.mappings import made_from, path_of, write_mapping
+    from bktools.inputs.mappings import folder, made_from, path_of, replaced_by, write_mapping
 
     texts, path = words(), path_of(name)
     mapping = made_from(frame, path.stem, kind)
@@ -224,5 +224,8 @@ def _save(name: str, kind: str, frame: pd.DataFrame) -> None:
         source = Path(frame.attrs["bktools"]["source"]).name
         tell(texts("command.mapping_not_saved", name=name, file=source))
         return
-    saved = texts("command.mapping_saved", name=name, file=write_mapping(mapping, path))
+    in_folder = path.parent == folder()
+    others = [other.name for other in replaced_by(mapping)] if in_folder else []
+    file = write_mapping(mapping, None if in_folder else path)
+    saved = texts("command.mapping_saved", name=name, file=file, others=others or None)
     note(saved if mapping.headings else texts("command.name_it", saved=saved, name=in_shell(name)))

@@ -20,7 +20,7 @@ from bktools.close.scope import CloseScope
 from bktools.frames.arrow import to_arrow
 from bktools.frames.columns import days_of
 from bktools.frames.incoming import source_of
-from bktools.frames.sums import NO_CURRENCY, NOTHING, money_of
+from bktools.frames.sums import NO_CURRENCY, NO_MONEY, money_of
 from bktools.journal.periods import exported_elsewhere, held_back
 from bktools.spending.budgets import keys_of_budget, with_ids
 from bktools.spending.differences import compared
@@ -98,7 +98,7 @@ def large_for_the_month(spent: pa.Table, own: str | None, rates: ExchangeRates |
     A change in another currency is as large as its rate of the month's end makes it, and small without one.
     """
     own = own or next(iter(money_of(spent)), NO_CURRENCY)
-    amount = money_of(spent, own).get(own, NOTHING).amount or Decimal(0)
+    amount = money_of(spent, own).get(own, NO_MONEY).amount or Decimal(0)
     rates = (rates or ExchangeRates(())).into(own)
     codes = [own, *(currency for _, currency, _ in rates.rows)]
     last_day = pc.max(days_of(spent)).as_py()

@@ -11,7 +11,7 @@ import pyarrow as pa
 from bktools.close.actions import ENTRY, EXPORT_JOB, IDS, Action, Thing
 from bktools.close.figures import NO_REASON, Figures
 from bktools.contract.rules import UUID_PATTERN
-from bktools.frames.sums import NOTHING, Sum, Valued, by_currency
+from bktools.frames.sums import NO_MONEY, Sum, Valued, by_currency
 from bktools.visible import visible_line
 from bktools.wording import Words
 from bktools.wording.words import LISTED
@@ -95,23 +95,10 @@ def not_spent(words: Words, figures: Figures) -> str:
 
 def actions_table(words: Words, actions: Iterable[Action]) -> pa.Table:
     """Return actions as a table: one row per action and currency, because currencies are never added."""
-    rows = [_row(words, action) for action in actions]
-    columns = (
-        "severity",
-        "who",
-        "to_do",
-        "about",
-        "why",
-        "check",
-        "role",
-        "person",
-        "command",
-        "facts",
-        *IDS,
-        *LISTS,
-    )
-    order = (*columns[:5], "entries", "amount", "currency", *columns[5:])
-    return by_currency(columns, rows).select(order)
+    first = ("severity", *Step._fields)
+    others = ("check", "role", "person", "command", "facts", *IDS, *LISTS)
+    table = by_currency((*first, *others), [_row(words, action) for action in actions])
+    return table.select([*first, "entries", "amount", "currency", *others])
 
 
 LISTS = ("entry_ids", "category_ids")
@@ -126,7 +113,7 @@ def _row(words: Words, action: Action) -> Sum:
     texts |= {"person": action.person, "command": action.command, "facts": _json(action.facts)}
     texts |= {name: action.ids.get(name) for name in IDS}
     texts |= {name: " ".join(getattr(action, name)) for name in LISTS}
-    return Sum(texts, action.money or {None: NOTHING})  # type: ignore[dict-item]
+    return Sum(texts, action.money or {None: NO_MONEY})  # type: ignore[dict-item]
 
 
 def _json(facts: Mapping[str, Any]) -> str:

@@ -32,8 +32,8 @@ def assign(reading: Reading) -> None:
     """Find the column of each field; several columns of one group of headings are a question."""
     table, places = reading.table, reading.places
     for name, heading in reading.asked.items():
-        if several := named(table, heading):
-            places[name] = several[0]
+        if (place := _named(table, heading)) is not None:
+            places[name] = place
         elif heading:
             headings = list(table.headings)
             reading.problems.ask("no_such_heading", field=name, value=heading, headings=headings)
@@ -71,17 +71,16 @@ def _ask_of_weak_heading(reading: Reading, name: str, weak: Sequence[str]) -> No
         ask_which(reading, name, [*others, own])
 
 
-def named(table: Table, heading: str) -> list[int]:
-    """Return the column that an option names by its heading or its number; several, with | between them."""
+def _named(table: Table, heading: str) -> int | None:
+    """Return the column that an option names by its heading or its number."""
     wanted = terms.normal(heading)
     if heading in table.named:
-        return [table.named[heading]]
+        return table.named[heading]
     by_normal = [place for place, own in enumerate(table.headings) if terms.normal(own) == wanted]
     number = re.fullmatch(r"column (\d+)", heading.strip(), re.ASCII | re.IGNORECASE)
     if not by_normal and number and 0 < int(number[1]) <= len(table.headings):
-        return [int(number[1]) - 1]
-    several = [named(table, one) for one in heading.split("|")] if "|" in heading else [[]]
-    return by_normal[:1] or [place for own in several for place in own if all(several)]
+        return int(number[1]) - 1
+    return by_normal[0] if by_normal else None
 
 
 def _matching(reading: Reading, field: Field, group: Sequence[str]) -> list[int]:

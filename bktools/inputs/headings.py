@@ -39,10 +39,6 @@ def opened(source: Source, options: Options) -> Reading:
     """Return a file's table with the columns of its fields; what is open is in its problems."""
     grids, text = source.read(options)
     readings = [own for grid in grids if (own := _below_headings(grid, source, options)) is not None]
-    if not (any(own.table.is_known for own in readings) or "sheet" in options or source.form != "workbook"):
-        hidden = source.read({**options, "hidden": True}).grids
-        readings += [own for grid in hidden if (own := _below_headings(grid, source, options)) is not None]
-        grids = [*grids, *hidden]
     if not readings:
         option = setting("delimiter") if source.form == "text" else None
         raise question(source.name, source.kind, options, [Problem("nothing", {"option": option})])
@@ -308,12 +304,7 @@ def _ask_of_wide_rows(reading: Reading) -> None:
     if table.sheet is not None:
         reading.note_rows("cells_beside", wide)
     elif wide.any():
-        rows = table.rows(wide)
-        shown = [column.slice(0, 50).to_pylist() for column in (*rows.columns, *rows.beyond)]
-        is_entry = reading.kind == "chart" or any(map(_is_entry, zip(*shown, strict=True)))
-        choices = [] if is_entry else [table.skip(wide)]
-        width = len(table.headings)
-        reading.ask_of_rows("width", wide, choices, width=width, head=table.heading_line)
+        reading.ask_of_rows("width", wide, width=len(table.headings), head=table.heading_line)
 
 
 def _numeric(table: Table, grid: Grid) -> frozenset[int]:
@@ -360,7 +351,7 @@ def _of_sheets(readings: Sequence[Reading], grids: Sequence[Grid]) -> Reading:
 
 def _known_fields(reading: Reading) -> int:
     """Return how many needed fields a sheet has under headings that are known; a proven one has more."""
-    is_proven = bool(reading.proofs)
+    is_proven = bool(reading.totals)
     return needed_in(reading.kind, frozenset(reading.places)) + is_proven if reading.table.is_known else 0
 
 

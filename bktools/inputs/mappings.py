@@ -21,7 +21,7 @@ from bktools.errors import ArgumentError, FileNoteWarning, InputError
 from bktools.inputs.fields import options_of
 from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import damaged
-from bktools.inputs.options import Options, checked, without_lines
+from bktools.inputs.options import Options, checked, of_any_file
 from bktools.settings import config_path
 from bktools.wording import words
 
@@ -39,7 +39,7 @@ class FileMapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kind: _Kind
     headings: tuple[str, ...]
     options: dict[str, Any] = msgspec.field(default_factory=dict)
-    # SHA-256 of the file that they read: lines of `skip_rows` hold for it alone.
+    # SHA-256 of the file that they read: lines of `skip_rows` and a year hold for it alone.
     made_for: str = ""
 
     def toml(self) -> str:
@@ -103,11 +103,26 @@ def read_mapping(path: Path) -> FileMapping:
 
 
 def write_mapping(mapping: FileMapping, path: Path | None = None) -> Path:
-    """Write a mapping for its owner alone, instead of an earlier one of its name."""
+    """Write a mapping for its owner alone, instead of an earlier one of its name or of the same headings."""
+    replaced = [] if path else [path_of(other.name) for other in replaced_by(mapping)]
     path = path or path_of(mapping.name)
     with storage_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
-    return write_whole(path, lambda file: file.write(mapping.toml().encode()))
+        write_whole(path, lambda file: file.write(mapping.toml().encode()))
+        for other in replaced:
+            other.unlink(missing_ok=True)
+    return path
+
+
+def replaced_by(mapping: FileMapping) -> list[FileMapping]:
+    """Return the saved mappings of other names for the same headings: a file is read by one alone."""
+    headings = _comparable(mapping.headings)
+    return [
+        other
+        for other in (all_mappings()[0] if headings else ())
+        if (other.kind, _comparable(other.headings)) == (mapping.kind, headings)
+        and other.name != mapping.name
+    ]
 
 
 def mapping_for(
@@ -138,14 +153,14 @@ def mapping_for(
         raise damaged(str(path), "several_mappings", names=names, folder=str(folder()))
     if not fitting and len(named) == 1 and not must_fit:
         fitting = mappings
-    return _without_lines_of_others(fitting[0], path) if fitting else None
+    return _for_file(fitting[0], path) if fitting else None
 
 
-def _without_lines_of_others(mapping: FileMapping, path: str | PathLike[str]) -> FileMapping:
-    """Return a mapping without the lines to skip where they are of another file."""
+def _for_file(mapping: FileMapping, path: str | PathLike[str]) -> FileMapping:
+    """Return a mapping without the lines to skip and the year where they are of another file."""
     if not mapping.made_for or mapping.made_for == Source(path, mapping.kind).sha256:
         return mapping
-    return msgspec.structs.replace(mapping, options=without_lines(mapping.options))
+    return msgspec.structs.replace(mapping, options=of_any_file(mapping.options))
 
 
 def _placed(mapping: FileMapping, source: Source) -> FileMapping | None:
@@ -195,7 +210,7 @@ def made_from(frame: pd.DataFrame, name: str, kind: str) -> FileMapping | None:
     options = about["options"]
     if not options:
         return None
-    made_for = about["sha256"] if without_lines(options) != options else ""
+    made_for = about["sha256"] if of_any_file(options) != options else ""
     return FileMapping(name, kind, tuple(about["headings"]), options, made_for)
 
 

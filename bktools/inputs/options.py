@@ -249,10 +249,10 @@ def skipped(options: Options) -> Iterator[tuple[set[int], re.Pattern[str] | None
             yield set(), re.compile(part, re.IGNORECASE)
 
 
-def without_lines(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options without the lines of `skip_rows`: they are of one file, and patterns are of any."""
+def of_any_file(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options without those of one file: the year and the lines of `skip_rows`; patterns stay."""
     parts = [part for part in options.get("skip_rows", "").split(";") if not _LINES.fullmatch(part)]
-    others = {name: value for name, value in options.items() if name != "skip_rows"}
+    others = {name: value for name, value in options.items() if name not in ("skip_rows", "year")}
     return {**others, "skip_rows": ";".join(parts)} if any(parts) else others
 
 

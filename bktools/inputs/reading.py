@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from typing import Any
 
 import pandas as pd
@@ -19,7 +18,7 @@ from bktools.errors import FileNoteWarning, InputError
 from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.fields import Column, of_kind
-from bktools.inputs.formats.format import Books
+from bktools.inputs.formats.format import Books, Total
 from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import Note, note
 from bktools.inputs.options import Options
@@ -45,13 +44,11 @@ class Reading:
     own_names: dict[str, int] = field(default_factory=dict)
     # Fields that such a file may lack, as a budget lacks dates.
     may_lack: frozenset[str] = frozenset()
-    # The totals of a report that its postings were held to, and what contradicts them.
-    proofs: list[str] = field(default_factory=list)
+    # The totals that the file states of its postings, and what else contradicts them.
+    totals: list[Total] = field(default_factory=list)
     doubts: list[Note] = field(default_factory=list)
     # The lines of postings whose amount has the other sign.
     turned: frozenset[int] = frozenset()
-    # The sums of debit and credit, where a format states them.
-    sums: Mapping[str, Decimal] = field(default_factory=dict)
     # The columns with all rows, also those that are left out.
     whole: Sequence[pa.ChunkedArray] = ()
     # The columns of a table that were looked at.
@@ -61,8 +58,11 @@ class Reading:
     books: Books | None = None
 
     def __post_init__(self) -> None:
-        """Keep the headings of the file: columns that are made of others come behind them."""
+        """Keep the file's own headings, and what its format states of the postings."""
         self.file_headings = self.table.headings
+        if self.books is not None:
+            self.totals += self.books.totals
+            self.doubts += self.books.doubts
 
     @property
     def kind(self) -> str:

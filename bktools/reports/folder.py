@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from bktools import disk
 from bktools.caller import in_shell
-from bktools.close.changes import COLUMNS as CHANGES
+from bktools.close.changes import CHANGE_COLUMNS
 from bktools.close.close import Close, CloseRun
 from bktools.close.sentences import actions_table
 from bktools.errors import InputError, StorageError
@@ -58,7 +58,7 @@ TABLES: dict[str, Callable[[Close], pa.Table | None]] = {
     "figures.csv": lambda close: close.figures.table,
     "totals.csv": lambda close: close.figures.totals,
     "to_do.csv": lambda close: actions_table(close.words, close.actions),
-    "changes.csv": lambda close: close.tables.get("all_changes", to_arrow(CHANGES.to_frame())),
+    "changes.csv": lambda close: close.tables.get("all_changes", to_arrow(CHANGE_COLUMNS.to_frame())),
     "expected.csv": lambda close: close.tables["expected"],
     "budget.csv": lambda close: close.tables.get("all_budget"),
     "rates.csv": lambda close: close.tables.get("rates"),

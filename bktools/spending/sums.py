@@ -33,7 +33,7 @@ KEYS: dict[str, tuple[tuple[str, ...], str | None]] = {
     "company": (("company_id",), None),
     "month": (("month",), None),
 }
-COLUMNS = {name for names, identifier in KEYS.values() for name in (*names, identifier)}
+KEY_COLUMNS = {name for names, identifier in KEYS.values() for name in (*names, identifier)}
 # Keys that entries may get from something else than a column of their own.
 ADVISED = ("account", "month")
 MONEY = ("amount", "currency")
@@ -336,6 +336,6 @@ def _in_order(sums: pl.DataFrame, grouped: Grouped, *, is_largest_first: bool) -
     for name in grouped.keys:
         # Of other columns, numbers are in order, too.
         order += [c(name).is_null()]
-        order += [] if name in COLUMNS else [c(name).cast(pl.Float64, strict=False)]
+        order += [] if name in KEY_COLUMNS else [c(name).cast(pl.Float64, strict=False)]
         order += [c(name).str.to_lowercase(), c(name)]
     return sums.with_columns(share=pl.when(is_of_sign).then(share)).sort(order)

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from bktools.close.actions import Action, StepResults, actions_of
-from bktools.close.entries import COLUMNS
+from bktools.close.entries import ENTRY_COLUMNS
 from bktools.findings.check import SERVICE
 
 
@@ -17,7 +17,7 @@ def entries_of(*rows: dict[str, Any]) -> pa.Table:
     usual = {"fate": "held_back", "currency": "EUR", "split_line": 0}
     numbered = [usual | {"id": f"entry {number}", "line": number} | row for number, row in enumerate(rows)]
     return pa.Table.from_pylist(
-        [{"amount": Decimal(row.pop("money", "1.00"))} | row for row in numbered], COLUMNS
+        [{"amount": Decimal(row.pop("money", "1.00"))} | row for row in numbered], ENTRY_COLUMNS
     )
 
 

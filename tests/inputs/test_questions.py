@@ -231,14 +231,23 @@ def test_a_script_names_a_saved_mapping(write):
 
 
 def test_lines_of_a_mapping_are_of_one_file(write):
-    """Lines that a mapping leaves out are those of the file that it was made for; a pattern is of any."""
+    """Lines and the year of a mapping are of the file that it was made for; a pattern is of any."""
     text = "Date;Amount;Text\n2026-10-01;1,00;a\n2026-10-02;2,00;Saldo\n2026-10-03;3,00;c\n"
     path, later = write(text), write(text.replace("-10-", "-11-"), "later.csv")
-    write_mapping(
-        made_from(bktools.read_entries(path, skip_rows="4;Saldo", currency="EUR"), "card", "entries")
-    )
+    options = {"skip_rows": "4;Saldo", "currency": "EUR", "year": 2026}
+    write_mapping(made_from(bktools.read_entries(path, **options), "card", "entries"))
     for file, amounts in ((path, [1.0]), (later, [1.0, 3.0])):
         assert bktools.read_entries(file, mapping="card")["amount"].tolist() == amounts
+    assert mapping_for(path, "entries").options == options
+    assert mapping_for(later, "entries").options == {"skip_rows": "Saldo", "currency": "EUR"}
+
+
+def test_one_mapping_is_kept_for_the_same_headings(write):
+    """A mapping that is saved under another name takes the place of the one for the same headings."""
+    frame = bktools.read_entries(write("Date;Amount\n2026-10-01;1,00\n"), currency="EUR")
+    for name in ("october", "november"):
+        write_mapping(made_from(frame, name, "entries"))
+    assert mapping_for(write("Date;Amount\n2026-11-01;2,00\n", "next.csv"), "entries").name == "november"
 
 
 def test_notes_are_in_the_language_of_the_reader(write, monkeypatch):

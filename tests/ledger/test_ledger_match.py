@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pandas as pd
 import pytest
-from csv_worlds import NAMES, entries_of, ledger_of
+from csv_worlds import NAMES, entries_of, ledger_of, match_of
 from worlds import MONEY, booking, exported, ledger, number_id, october, plainly_booked
 
 from bktools import match_ledger
@@ -16,11 +16,6 @@ from bktools.errors import ArgumentError, InputError
 from bktools.wording import words
 
 ENGLISH = words("en")
-
-
-@functools.cache
-def match_of(name, **options):
-    return match_ledger(entries_of(name), ledger_of(name), **options)
 
 
 @functools.cache

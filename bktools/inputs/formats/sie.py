@@ -1,20 +1,18 @@
 """SIE 4, the exchange format of Swedish bookkeeping: `#LABEL` and fields on each line, vouchers in braces.
 
-An amount is positive for debit. `#RTRANS` is a posting that was added later; the same posting follows as
-`#TRANS`, for programs that do not know it, and counts once. `#BTRANS` is a posting that was struck out, and
-does not count.
+An amount is positive for debit. `#TRANS` alone is a posting: by the format, one that was added later
+(`#RTRANS`) follows again as `#TRANS`, and one that was struck out (`#BTRANS`) does not count.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from bktools.caller import setting
 from bktools.inputs.formats.format import NUMBER, Books, company_in_file, day_of, made_table
@@ -28,11 +26,10 @@ _THIS_YEAR = "0"
 # The objects of a posting are pairs of a dimension and a number; the dimension 1 has cost centres.
 _OBJECT = re.compile(r'"?(\d+)"?\s+("[^"]*"|\S+)')
 _COST_CENTRE = "1"
-_POSTED = ("TRANS", "RTRANS")
 _OF_ACCOUNTS = frozenset({"KONTO", "KTYP", "ORGNR", "FNAMN"})
 # Records that are read. Others, such as where the program keeps its files, may be in another encoding.
 _OF_LEDGERS = _OF_ACCOUNTS | {
-    *("VER", "IB", "UB", "RES", "SIETYP", "VALUTA", "GEN", "{", "}", *_POSTED),
+    *("VER", "TRANS", "IB", "UB", "RES", "SIETYP", "VALUTA", "GEN", "{", "}"),
 }
 _POSTING = ("account_code", "account_name", "date", "text", "voucher_id", "cost_centre", "amount")
 _LABEL = re.compile(rb'#([^\s"{}]+)|([{}])\Z')
@@ -53,28 +50,13 @@ _LETTERS = {
 _Record: TypeAlias = tuple[int, str, str]
 
 
-@dataclass
-class _Voucher:
-    """A voucher, with the added postings whose repetition has not come yet."""
+class _Voucher(NamedTuple):
+    """What the record of a voucher says."""
 
     line: int
     id: str
     date: str
     text: str
-    waiting: Counter[tuple[object, ...]] = field(default_factory=Counter)
-
-    def repeats(self, label: str, account: str, objects: str, amount: str) -> bool:
-        """Whether a posting repeats an added one before it: by account, objects and amount."""
-        value = Decimal(amount) if _NUMBER.fullmatch(amount) else amount
-        posting = (account, *objects.replace('"', " ").split(), value)
-        if label == "RTRANS":
-            self.waiting[posting] += 1
-        elif self.waiting[posting]:
-            self.waiting[posting] -= 1
-            return True
-        else:
-            self.waiting.clear()
-        return False
 
 
 class _Contents:
@@ -95,10 +77,10 @@ class _Contents:
                 opened = voucher
             elif label == "}":
                 voucher = opened = None
-            elif label in _POSTED:
+            elif label == "TRANS":
                 if opened is None:
-                    raise file.error("sie_posting", line, label=label)
-                self._post(line, label, self._fields(line, text), opened)
+                    raise file.error("sie_posting", line)
+                self._post(line, self._fields(line, text), opened)
             elif label == "VER" and opened is None:
                 series, number, date, words, *_ = self._fields(line, text)
                 # A program that leaves the numbering to the one that imports the file writes no number.
@@ -122,10 +104,8 @@ class _Contents:
         bare += [""] * (_MOST_FIELDS - len(bare))
         return [part.replace('\\"', '"') for part in bare] if "\\" in text else bare
 
-    def _post(self, line: int, label: str, fields: Sequence[str], voucher: _Voucher) -> None:
+    def _post(self, line: int, fields: Sequence[str], voucher: _Voucher) -> None:
         account, objects, amount, date, text, *_ = fields
-        if (voucher.waiting or label == "RTRANS") and voucher.repeats(label, account, objects, amount):
-            return
         if date and date != voucher.date:
             self.with_own_date.append(line)
         centre = _cost_centre(objects) if objects else ""

@@ -26,8 +26,6 @@ from bktools.inputs.table import HEAD_ROWS, Body, Grid, Rows, stacked
 
 # Where several part the rows alike, a comma may be a decimal mark.
 _DELIMITERS = "\t;,|^~¢§¦"
-# Records of QuickBooks Desktop, of several kinds in one file.
-_IIF = re.compile(rb"!(?:HDR|TRNS|ACCNT|CUST|VEND)\t")
 # Lines in which the delimiter is looked for.
 _SAMPLE_LINES, _SAMPLE_BYTES = 200, 1 << 18
 # A sheet has no more columns either, each of which takes memory of its own; and the cells by which rows are
@@ -58,36 +56,11 @@ def read_delimited(
     """
     reading = read_text(data, encoding, source, lambda text: _known(text, kind))
     text = reading.text
-    if _IIF.match(text):
-        text, delimiter = _records_of_iif(text, kind), "\t"
     if (first := re.match(rb"sep=(.)\r?\n", text)) and delimiter is None:
         delimiter, text = first[1].decode(), b"\n" + text[first.end() :]
     mark = delimiter or delimiter_of(text, kind)
     grid = _grid(text, mark, source, has_quotes=has_quotes)
     return _as_shown(replace(grid, encoding=reading.encoding), text), reading
-
-
-def _records_of_iif(text: bytes, kind: str) -> bytes:
-    """Return the accounts of an IIF file, or its transactions with a number each, as a table on its lines.
-
-    A line that begins with ! has the headings of the records of its name; a TRNS and the SPL below it are one
-    transaction.
-    """
-    first, *others = (b"ACCNT",) if kind in ("chart", "accounts") else (b"TRNS", b"SPL")
-    headings: dict[bytes, list[bytes]] = {}
-    lines, number = [], 0
-    for line in text.splitlines():
-        mark, *row = line.split(b"\t")
-        name, cells_ = mark.removeprefix(b"!"), list[bytes]()
-        if name != mark:
-            cells_ = [b"Voucher no", *row] if name == first and name not in headings else []
-            headings[name] = row
-        elif name in (first, *others) and {name, first} <= headings.keys():
-            number += name == first
-            by_heading = dict(zip(headings[name], row, strict=False))
-            cells_ = [b"%d" % number, *(by_heading.get(one, b"") for one in headings[first])]
-        lines.append(b"\t".join(cells_))
-    return b"\n".join(lines)
 
 
 def delimiter_of(text: bytes, kind: str) -> str:

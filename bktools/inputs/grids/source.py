@@ -24,9 +24,6 @@ from bktools.inputs.table import Grid
 LARGEST = 2 << 30
 _HEAD, _PIECE = 1 << 16, 1 << 24
 _MAGIC = {b"PK\x03\x04": "workbook", b"\xd0\xcf\x11\xe0": "workbook", b"PAR1": "Parquet"}
-_SUFFIXES = (
-    *(".csv", ".tsv", ".tab", ".txt", ".iif", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".parquet", ".pq"),
-)
 # Options by what a file is made of.
 _OPTIONS_OF: Mapping[str, tuple[str, ...]] = {
     "text": ("delimiter", "encoding"),
@@ -120,34 +117,30 @@ class Source:
         texts = [text.lstrip().replace("\r\n", "\n") for text in (self.first_element, self.text)]
         for name, look in _not_read().items():
             if any(map(look.match, texts)):
-                raise self.error("not_read", name=name)
+                of_books = self.kind in ("chart", "ledger")
+                raise self.error("not_read" if of_books else "not_read_entries", name=name)
 
     def read(self, options: Options) -> Read:
         """Return the grids by the options that say how bytes become cells."""
         self.refuse_not_read()
-        if self.path.suffix.casefold() not in _SUFFIXES:
-            raise self.error("suffix", suffixes=" ".join(_SUFFIXES))
         how = {name: options.get(name) for name in ("delimiter", "encoding", "sheet")}
         for name, value in how.items():
             if value is not None and name not in _OPTIONS_OF[self.form]:
                 rule = f"does not apply to {self.name}, a {self.form} file by its content"
                 raise ArgumentError(name_of(name), rule, value)
-        hidden = bool(options.get("hidden"))
-        key = (*how.values(), hidden)
+        key = (*how.values(),)
         if key not in self._read:
-            self._read[key] = self._grids(**how, hidden=hidden)
+            self._read[key] = self._grids(**how)
         return self._read[key]
 
-    def _grids(
-        self, delimiter: str | None, encoding: str | None, sheet: str | int | None, *, hidden: bool
-    ) -> Read:
+    def _grids(self, delimiter: str | None, encoding: str | None, sheet: str | int | None) -> Read:
         data = self.data()
         if not data or data.isspace():
             raise self.error("empty_file")
         if self.form == "workbook":
             from bktools.inputs.grids.workbook import read_workbook
 
-            return Read(read_workbook(data, sheet, self.name, hidden=hidden))
+            return Read(read_workbook(data, sheet, self.name))
         if self.form == "Parquet":
             from bktools.inputs.grids.parquet import read_parquet
 

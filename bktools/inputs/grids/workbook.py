@@ -41,8 +41,8 @@ _ZEROS = re.compile(
 )
 
 
-def read_workbook(data: bytes, sheet: str | int | None, source: str, *, hidden: bool = False) -> list[Grid]:
-    """Return the sheet that is asked for, else all that are shown, or hidden, and hold cells.
+def read_workbook(data: bytes, sheet: str | int | None, source: str) -> list[Grid]:
+    """Return the sheet that is asked for, else all that are shown and hold cells.
 
     A workbook that cannot be read, is locked, is larger than it may be, or has no such sheet is an
     `InputError`.
@@ -51,7 +51,7 @@ def read_workbook(data: bytes, sheet: str | int | None, source: str, *, hidden: 
         parts = _Parts(data, source)
         parts.refuse_size(len(data))
         book = calamine.load_workbook(io.BytesIO(data))
-        names = _asked(book, sheet, source, hidden=hidden)
+        names = _asked(book, sheet, source)
         for name in names:
             parts.refuse_cells(name)
         with no_collection():
@@ -69,12 +69,12 @@ def read_workbook(data: bytes, sheet: str | int | None, source: str, *, hidden: 
     if not data.startswith(_ZIP) and any("\0" in cell for grid in grids for row in grid.head for cell in row):
         raise damaged(source, "half_texts")
     filled = [grid for grid in grids if any(map(any, grid.head))]
-    if not filled and not hidden:
+    if not filled:
         raise damaged(source, "empty_workbook")
     return filled
 
 
-def _asked(book: Any, sheet: str | int | None, source: str, *, hidden: bool) -> list[str]:
+def _asked(book: Any, sheet: str | int | None, source: str) -> list[str]:
     names: list[str] = book.sheet_names
     is_there = 0 <= sheet < len(names) if isinstance(sheet, int) else sheet in names
     if sheet is not None and not is_there:
@@ -87,7 +87,7 @@ def _asked(book: Any, sheet: str | int | None, source: str, *, hidden: bool) -> 
         for one in book.sheets_metadata
         if (one.visible, one.typ) == (calamine.SheetVisibleEnum.Visible, calamine.SheetTypeEnum.WorkSheet)
     ]
-    return [name for name in names if name not in shown] if hidden and shown else shown or names
+    return shown or names
 
 
 def _grid(book: Any, name: str, parts: _Parts) -> Grid:

@@ -5,9 +5,7 @@ The bounds of an account are those of the interface (section 2.4).
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from os import PathLike
 from typing import Unpack
 
@@ -21,7 +19,7 @@ from bktools.contract import rules
 from bktools.contract.accounts import LONGEST_TEXT
 from bktools.frames import schema
 from bktools.inputs import cells, terms
-from bktools.inputs.assignment import MONEY, ask_for, candidates, named, split_accounts
+from bktools.inputs.assignment import MONEY, ask_for, candidates, split_accounts
 from bktools.inputs.fields import fields_of, have_digits, options_of
 from bktools.inputs.formats.registry import opened_books
 from bktools.inputs.grids.source import Source
@@ -29,7 +27,7 @@ from bktools.inputs.headings import opened
 from bktools.inputs.mappings import options_with
 from bktools.inputs.options import TableOptions, takes_options
 from bktools.inputs.reading import Reading, Step, read_by_steps
-from bktools.inputs.table import Mask, Table
+from bktools.inputs.table import Table
 from bktools.inputs.values.days import is_day
 
 # The columns of a list of accounts, in their order.
@@ -41,8 +39,6 @@ _LIST = pa.schema(
         )
     ]
 )
-# One word with a figure.
-_CODE = r"^\s*[\w.\-/]*\d[\w.\-/]*\s*$"
 _MORE_DIGITS = r"^\d{16,}$"
 # A tax column that holds rates instead of codes has 0.25 or 0,19 in each cell, or a cell such as 20% (VAT).
 _RATE, _PERCENT = r"^\s*0?[.,]\d+\s*$", r"\d\s*%"
@@ -147,17 +143,10 @@ def _find_columns(reading: Reading) -> None:
     """Ask for code and name where no heading is known: codes are there once, and both are in every row."""
     if reading.books is not None:
         return
-    _stack_blocks(reading)
     split_accounts(reading, "code", "name")
     table, places = reading.table, reading.places
     if not reading.is_asked("code"):
         _refuse_others(reading)
-    if not places.keys() & {"code", "name"} and len(blocks := _blocks(reading)) > 1:
-        whole = {field: "|".join(block[field] for block in blocks) for field in blocks[0]}
-        headings = ["/".join(block.values()) for block in blocks]
-        choices = [{"columns": block} for block in (whole, *blocks)]
-        reading.problems.ask("no_column", choices, field="code", headings=headings)
-        return
     if "code" not in places and "external_id" in places and not _are_uuids(reading.column("external_id")):
         places["code"] = places["external_id"]
     if _is_any_list(reading):
@@ -188,40 +177,6 @@ def _is_any_list(reading: Reading) -> bool:
     words = ("account_code", "account", "account_name", "account_id")
     are_accounts = any(reading.seen(place).is_headed(*words) for place in reading.places.values())
     return not are_accounts and len(reading.free()) > 1
-
-
-def _is_coded(table: Table, code: int, name: int) -> Mask:
-    """Return the rows with a code in one column and a name in another."""
-    return cells.matches(table.columns[code], _CODE) & cells.matches(table.columns[name], r"\pL{2}")
-
-
-def _blocks(reading: Reading) -> list[dict[str, str]]:
-    """Return the pairs of codes and names that stand side by side: a list for print has several."""
-    table, blocks = reading.table, []
-    for code, name in pairwise(range(len(table.headings))):
-        rows = pa.array(_is_coded(table, code, name))
-        pair = {"code": code, "name": name}
-        kinds = [len(cells.unique(table.columns[place].filter(rows))) for place in pair.values()]
-        is_figure = reading.seen(code).are_days() or reading.seen(code).has_cents()
-        if min(kinds) > 1 and min(kinds) * 10 > sum(rows.to_pylist()) * 9 and not is_figure:
-            blocks.append({field: table.headings[place] for field, place in pair.items()})
-    return blocks
-
-
-def _stack_blocks(reading: Reading) -> None:
-    """Put lists that stand side by side below each other, without the rows between them."""
-    table = reading.table
-    codes, names = (named(table, reading.asked.get(field, "")) for field in ("code", "name"))
-    if not 1 < len(codes) == len(names):
-        return
-    masks = [_is_coded(table, *pair) for pair in zip(codes, names, strict=True)]
-    reading.note_rows("titles", ~np.logical_or.reduce(masks))
-    rows = np.concatenate([np.flatnonzero(mask) for mask in masks])
-    columns = [column.take(pa.array(rows)) for column in table.columns]
-    for own in (codes, names):
-        parts = [table.columns[place].filter(pa.array(mask)) for place, mask in zip(own, masks, strict=True)]
-        columns[own[0]] = pa.chunked_array([chunk for part in parts for chunk in part.chunks], schema.TEXT)
-    reading.table = replace(table, columns=columns, lines=table.lines[rows])
 
 
 def _refuse_others(reading: Reading) -> None:

@@ -162,15 +162,12 @@ def _find_columns(reading: Reading, frames: Frames, company: str | None, require
     IDs of another system are none of the service, and names of categories and employees say nothing without
     the frames that know them.
     """
-    in_question: dict[str, str] = {}
     for field, frame in frames.items():
         if reading.has(field):
             _find_names(reading, field, frame, required)
         elif frame is not None and not reading.is_asked(field) and field not in required:
             for place in names.columns_of(reading, field, frame, company)[:1]:
-                in_question[field] = reading.table.headings[place]
-                reading.note("looks_like", field=field, heading=in_question[field])
-    reading.about["in_question"] = in_question
+                reading.note("looks_like", field=field, heading=reading.table.headings[place])
     for field in required:
         is_open = not reading.has(field) and not reading.is_asked(field)
         if is_open and field not in ("date", "amount", "currency"):

@@ -20,7 +20,7 @@ from bktools.errors import UnverifiedTableWarning
 from bktools.frames import schema
 from bktools.frames.money import check_form
 from bktools.inputs import cells
-from bktools.inputs.assignment import ask_for, candidates, split_accounts
+from bktools.inputs.assignment import ask_for, ask_which, candidates, split_accounts
 from bktools.inputs.fields import IBAN, are_account_codes, most
 from bktools.inputs.formats.format import Books
 from bktools.inputs.formats.registry import opened_books
@@ -155,21 +155,32 @@ def _find_accounts(reading: Reading) -> None:
     places = reading.places
     if "account_code" not in places:
         _ask_account(reading)
+    elif codes := _codes_of_names(reading):
+        ask_which(reading, "account_code", [*codes, places["account_code"]])
     elif places.get("account_name") == places["account_code"]:
         reading.leave("account_name")
     _number_by_journal(reading)
 
 
+def _codes_of_names(reading: Reading) -> list[int]:
+    """Return the columns of codes, one for each name, beside accounts that are known by their names alone."""
+    own = reading.seen(reading.places["account_code"])
+    if reading.is_asked("account_code") or not own.is_headed("account_name") or are_account_codes(own):
+        return []
+    return [
+        place
+        for place in candidates(reading, "account_code")
+        if are_account_codes(column := reading.seen(place))
+        and len({*zip(own.sample, column.sample, strict=True)}) == len(own.kinds) == len(column.kinds)
+    ]
+
+
 def _number_by_journal(reading: Reading) -> None:
-    """Put the journal, or the kind of voucher, before numbers that begin again in each of them."""
+    """Put the journal, or the kind of voucher, before its numbers, which may begin again in each of them."""
     if reading.has("journal", "voucher_id"):
         journal, number = (cells.trimmed(reading.column(name)) for name in ("journal", "voucher_id"))
-        numbers = pa.table([number, journal], ["number", "journal"]).filter(pc.not_equal(number, ""))
-        kinds = numbers.group_by("number").aggregate([("journal", "count_distinct")])
-        if pc.any(pc.greater(kinds["journal_count_distinct"], 1)).as_py():
-            joined = pc.binary_join_element_wise(journal, number, pa.scalar(" ", schema.TEXT))
-            reading.put("voucher_id", pc.if_else(pc.equal(number, ""), number, joined))
-            return
+        joined = pc.binary_join_element_wise(journal, number, pa.scalar(" ", schema.TEXT))
+        reading.put("voucher_id", pc.if_else(pc.equal(number, ""), number, cells.trimmed(joined)))
     reading.leave("journal")
 
 
@@ -307,8 +318,8 @@ def _proven(reading: Reading, postings: pa.Table) -> pa.Table:
                 finding=first,
                 more=len(failed[1:]) or None,
             )
-    elif books.totals or books.movements or reading.proofs:
-        names = [stated.name for stated in books.totals] + reading.proofs
+    elif reading.totals or books.movements:
+        names = [stated.name for stated in reading.totals]
         reading.note("verified", names=names or None, balances=len(books.movements) or None)
     exported_at = f"{books.exported_at:%Y-%m-%d}" if books.exported_at else None
     if exported_at:
@@ -321,16 +332,14 @@ def _proven(reading: Reading, postings: pa.Table) -> pa.Table:
 
 def _failed_checks(reading: Reading, books: Books, postings: pa.Table) -> Iterator[Note]:
     """Yield what the postings contradict: totals that a format states, and rules of any whole ledger."""
-    yield from (*books.doubts, *reading.doubts)
+    yield from reading.doubts
     if reading.books is None:
         yield from _doubts_of_table(reading, postings)
     elif "voucher_id" in postings.column_names:
         yield from (note("voucher_unbalanced", **facts) for facts in _unbalanced(postings))
-    for stated in books.totals:
-        counted = stated.counted
-        summed = reading.sums[counted] if isinstance(counted, str) else counted
-        if summed != stated.stated:
-            yield note("total_differs", name=stated.name, stated=str(stated.stated), summed=str(summed))
+    for name, stated, summed in reading.totals:
+        if summed != stated:
+            yield note("total_differs", name=name, stated=str(stated), summed=str(summed))
     moved = postings.group_by("account_code").aggregate([("amount", "sum")] if books.movements else [])
     moves = {row["account_code"]: row.get("amount_sum", Decimal()) for row in moved.to_pylist()}
     for account, movement in books.movements.items():

@@ -6,6 +6,7 @@ An amount in another currency may stand beside that of a posting, and one column
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -29,6 +30,7 @@ from bktools.settings.values import read_setting
 _NONE: Choice = {"columns": {"currency": ""}}
 # Amounts that differ by less are equal.
 _EQUAL = 0.005
+_CODE = re.compile("[A-Z]{3}")
 # So many currencies of a sign have a command; the sentence names all.
 _MOST_CHOICES = 3
 
@@ -138,6 +140,10 @@ def _code(
 ) -> str:
     """Return the currency that a text is; what contradicts it, and what else it may be, are problems."""
     can_be, asked = source.currencies(unit), reading.options.get("currency")
+    if not can_be and source.is_column and _CODE.fullmatch(unit):
+        # A code that is none of ISO 4217: the plan holds such entries back.
+        reading.note_rows("currency_not_listed", cells.mask(pc.equal(source.texts, unit)), value=unit)
+        can_be = (unit,)
     if len(can_be) == 1 and before.null_count == len(before) and not asked:
         return can_be[0]
     if not can_be and is_only and asked:

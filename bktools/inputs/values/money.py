@@ -53,8 +53,11 @@ def read_money(reading: Reading, own_currency: str | None) -> None:
     values = _read_values(reading, figures, own_currency)
     amount, halves = _signed(reading, figures, values)
     reading.result["amount"] = _turned(reading, amount).cast(pa.decimal128(LONGEST, amount.type.scale))
-    if reading.books is not None and reading.books.totals:
-        reading.sums = {side: total(half) for side, half in halves.items()}
+    # The sides that a format states sums of.
+    reading.totals = [
+        one if isinstance(one.counted, Decimal) else one._replace(counted=total(halves[one.counted]))
+        for one in reading.totals
+    ]
     if reading.books is None:
         settle_foreign(reading, only_of_headings(reading, figures) or own_currency)
     read_currency(reading, figures, own_currency)

@@ -141,33 +141,11 @@ def test_what_is_verified_and_what_is_not_is_told(write):
     assert {"code": "verified", "names": None, "balances": 3} in notes
 
 
-@pytest.mark.parametrize(
-    ("added", "repetition"),
-    [
-        ('5800 {} 10.00 20261004 "Rättad" 0 "Åsa"', "5800 {} 10.00"),
-        ("5800 {} 10.00", '5800 {} 10 20261001 "Annan"'),
-        ('5800 {1 "10"} 10.00 "" "" "" "Åsa"', '5800 { "1" 10 } 10.0 "" "" "" "Bo"'),
-    ],
-)
-def test_a_repetition_is_told_by_account_objects_and_amount(write, added, repetition):
-    """A posting that repeats an added one counts once, whatever its date, text and signature."""
-    head = '#FLAGGA 0\n#SIETYP 4\n#VER A 1 20261003 "Tåg"\n{\n'
-    read = ledger(write, f"{head}#RTRANS {added}\n#TRANS {repetition}\n#TRANS 1930 {{}} -10.00\n}}\n")
-    assert read["amount"].tolist() == [10, -10]
-    elsewhere = repetition.replace("5800", "5810")
-    read = ledger(write, f"{head}#RTRANS {added}\n#TRANS {elsewhere}\n#TRANS 1930 {{}} -20.00\n}}\n")
-    assert read["account_code"].tolist() == ["5800", "5810", "1930"]
-
-
-def test_added_postings_before_their_repetitions(write):
-    """Repetitions may follow several added postings; an equal posting after them is its own."""
-    lines = [
-        *["#RTRANS 5800 {} 5.00", "#RTRANS 5810 {} 6.00"],
-        *["#TRANS 5800 {} 5.00", "#TRANS 5810 {} 6.00"],
-    ]
-    lines += ["#TRANS 5800 {} 5.00", "#TRANS 1930 {} -16.00"]
-    read = ledger(write, "\n".join(["#FLAGGA 0", "#VER A 1 20261003", "{", *lines, "}"]))
-    assert read["account_code"].tolist() == ["5800", "5810", "5800", "1930"]
+def test_postings_that_were_added_or_struck_out(write):
+    """An added posting follows again as a posting, which counts; one that was struck out does not."""
+    added = '#RTRANS 5800 {} 10.00 20261004 "Rättad" 0 "Åsa"\n#TRANS 5800 {} 10.00\n#BTRANS 5810 {} 9.00\n'
+    read = ledger(write, f"#FLAGGA 0\n#VER A 1 20261003\n{{\n{added}#TRANS 1930 {{}} -10.00\n}}\n")
+    assert read["account_code"].tolist() == ["5800", "1930"]
 
 
 def test_postings_with_dates_of_their_own_are_noted(write):
