@@ -394,8 +394,8 @@ def _leave_unknown(papers: WorkingPapers, group: Group) -> None:
         # What was moved with the text of an entry is no difference.
         free = papers.practice.free
         for account in group.accounts:
-            near = free.on(account, group.start, group.due + LATEST)
-            booked += sum(p.nets[account] for p in near if p.is_move and free.named.get(p.id))
+            moves = [p for p in free.on(account, group.start, group.due + LATEST) if p.is_move]
+            booked += sum(p.nets[account] for p in moves if free.named.get(p.id))
         others = likeliest(_without_named(papers, group), booked - group.total)
         leave_open(papers, group, others, Reason.SEVERAL_STORIES, rows, booked)
         return
