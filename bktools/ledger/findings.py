@@ -26,7 +26,7 @@ from bktools.ledger.verdict import ARRIVED, THERE, OpenGroup, Reason, Status
 from bktools.wording import Words
 
 # Codes of findings that no status or reason has alone.
-MISSING_IN_DOUBT, MAY_BE_TWICE = "missing_in_doubt", "may_be_twice"
+MISSING_IN_DOUBT = "missing_in_doubt"
 ANOTHER_MONTH, ANOTHER_COST_CENTRE = "another_month", "another_cost_centre"
 
 # By code of a finding: how severe it is, and who acts.
@@ -38,7 +38,6 @@ FINDINGS: Mapping[str, tuple[str, str]] = {
     Status.ANOTHER_AMOUNT.code: (ERROR, ERP),
     Status.ANOTHER_ACCOUNT.code: (WARNING, ERP),
     ANOTHER_MONTH: (WARNING, ERP),
-    MAY_BE_TWICE: (WARNING, ERP),
     ANOTHER_COST_CENTRE: (INFO, ERP),
     **dict.fromkeys((*Reason, "not_shown", "sum_of_currencies", "currency_unknown"), (WARNING, PREPARER)),
 }
@@ -125,17 +124,13 @@ class _Findings:
         """Yield the findings that are about one entry each."""
         matched, verdict, status = self._matched, self._verdict, pl.col("status")
         wrong = matched.numbers(~status.is_in([*ARRIVED, Status.OPEN, Status.NOT_COMPARABLE]))
-        again = [entry for entry, rows in verdict.look_first.items() if len(rows)]
-        may_be_twice = (status == Status.BOOKED) & pl.int_range(pl.len()).is_in(again)
         own = [(entry, Status(int(verdict.status[entry])).code) for entry in wrong]
         own += [(entry, ANOTHER_COST_CENTRE) for entry in self._on_other_centres()]
-        own += [(entry, MAY_BE_TWICE) for entry in matched.numbers(may_be_twice)]
         rows = matched.rows([entry for entry, _ in own])
         for (entry, code), row in zip(own, rows, strict=True):
             is_in_doubt = code == Status.MISSING.code and row.get("state") in IN_DOUBT
             reason = MISSING_IN_DOUBT if is_in_doubt else code
             look_first = verdict.look_first.get(entry, ()) if reason in ORDERS else ()
-            second = verdict.look_first.get(entry, ()) if reason == MAY_BE_TWICE else ()
             amount, booked = row.get("amount"), row.get("booked_amount")
             facts = {name: row.get(name) for name in FACTS} | {
                 "account": account_of(row),
@@ -144,12 +139,11 @@ class _Findings:
                 "job": row.get("job_id"),
                 "batch": row.get("batch_id"),
                 "of_batch": None if row.get("job_id") else row.get("batch_id"),
-                "places": self._places(second or verdict.postings(entry)) or None,
-                "named": self._named(second or look_first),
+                "places": self._places(verdict.postings(entry)) or None,
+                "named": self._named(look_first),
                 "look_first": self._places(look_first) or None,
             }
-            check = Status.BOOKED.code if code == MAY_BE_TWICE else code
-            yield self._finding(check, reason, [entry], facts, about(row, self._words))
+            yield self._finding(code, reason, [entry], facts, about(row, self._words))
 
     def _on_other_centres(self) -> list[int]:
         """Return which booked entries have postings, but none on their cost centre."""

@@ -120,8 +120,7 @@ def test_a_voucher_with_the_document_of_an_entry_holds_it():
 LATE_POSTINGS = {
     (60, False): ("open", "may_be_in"),
     (-200, False): ("open", "may_be_in"),
-    (60, True): ("booked", "may_be_twice"),
-    (30, True): ("booked", None),
+    (60, True): ("booked", None),
 }
 
 
