@@ -314,7 +314,10 @@ TYPES: Final[Mapping[str, Type]] = {
         offers=_may_be_account,
         prefers=(_has_no_cents, are_account_codes),
     ),
-    "account_of_side": Type(_has_no_cents, offers=_may_be_account),
+    "account_of_side": Type(
+        lambda column: _has_no_cents(column) or (column.repeats and _are_dotted(column)),
+        offers=_may_be_account,
+    ),
     # Codes have digits, also where one is there twice, which is to be corrected; words are names.
     "code": Type(
         lambda column: column.most(_DIGIT.search, 0.5) and not column.most(_UUID.match),
