@@ -234,12 +234,14 @@ def _take_two_postings(reading: Reading) -> None:
     )
     reading.leave("account_name")
     if has_both_amounts:
-        # A row of a journal may have one of the two postings.
+        # A row of a journal may have one of the two postings; zeros are empty cells.
         reading.leave("amount", "side")
         reading.put("debit", pc.if_else(is_second, "", reading.column("debit")))
         reading.put("credit", pc.if_else(is_second, reading.column("credit"), ""))
-        own = map(reading.blank, ("account_code", "debit", "credit"))
-        reading.table = reading.table.rows(~np.logical_and.reduce([*own]))
+        own = map(reading.column, ("account_code", "debit", "credit"))
+        reading.table = reading.table.rows(
+            np.logical_or.reduce([cells.matches(column, r"[^0.,\s-]") for column in own])
+        )
     else:
         reading.leave("debit", "credit")
         sides, other = sides_of(reading), {"debit": "credit", "credit": "debit"}
