@@ -181,7 +181,8 @@ def _number_by_journal(reading: Reading) -> None:
         journal, number = (cells.trimmed(reading.column(name)) for name in ("journal", "voucher_id"))
         joined = pc.binary_join_element_wise(journal, number, pa.scalar(" ", schema.TEXT))
         reading.put("voucher_id", pc.if_else(pc.equal(number, ""), number, cells.trimmed(joined)))
-    reading.leave("journal")
+    else:
+        reading.leave("journal")
 
 
 def _ask_account(reading: Reading) -> None:
