@@ -18,6 +18,12 @@ def sources() -> tuple[tuple[str, str, ast.Module], ...]:
     return tuple((path.relative_to(ROOT).as_posix(), text, ast.parse(text)) for path, text in texts.items())
 
 
+@functools.cache
+def nodes_of(tree: ast.Module) -> list[ast.AST]:
+    """Return all nodes of a file's tree, which several tests read."""
+    return [*ast.walk(tree)]
+
+
 def room_of(place: str) -> str:
     """Return the room in which a file is; a file at the root is a room of its own."""
     return place.split("/", maxsplit=1)[0].removesuffix(".py")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from sources import sources
+from sources import nodes_of, sources
 
 # The rooms that make or print sentences.
 OF_SENTENCES = ("wording/", "cli/", "reports/")
@@ -41,7 +41,7 @@ def _is_of_an_error(node: ast.expr) -> bool:
 
 
 def _reads(tree: ast.Module) -> Iterator[int]:
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr in READS and _is_for_people(node.func.value):
                 yield node.lineno

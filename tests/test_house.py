@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from sources import ROOT, room_of, sources
+from sources import ROOT, nodes_of, room_of, sources
 
 import bktools
 from bktools.contract import ENDPOINTS
@@ -53,7 +53,7 @@ ONLY_IN = {
 
 
 def _imports(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -82,10 +82,15 @@ def test_floors():
             if package == "bktools" and other in FLOOR and other != room and FLOOR[other] >= FLOOR[room]:
                 wrong.append(f"{place} imports {name}")
         # The package itself stands above all rooms.
-        attributes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute))
-        used = {ast.unparse(node) for node in attributes} - {"bktools.__version__"}
         if FLOOR[room] < FLOOR["cli"]:
-            wrong += [f"{place} uses {name}" for name in sorted(used) if name.startswith("bktools.")]
+            used = {
+                node.attr
+                for node in nodes_of(tree)
+                if isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == "bktools"
+            }
+            wrong += [f"{place} uses bktools.{name}" for name in sorted(used - {"__version__"})]
     assert wrong == []
 
 
@@ -99,7 +104,7 @@ def test_no_two_files_import_each_other():
     graph: dict[str, set[str]] = {}
     for place, _, tree in sources():
         imported = graph.setdefault(names[place], set())
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             if isinstance(node, ast.Import):
                 imported |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
@@ -132,7 +137,7 @@ def test_names_say_what_the_thing_is():
     """No function, class, parameter, variable or attribute has a worn-out word alone as its name."""
     worn = []
     for place, _, tree in sources():
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             match node:
                 case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                     pass

@@ -15,7 +15,7 @@ from bktools.errors import InputError
 from bktools.progress import note
 from bktools.wording import Sentence, words
 
-COLUMNS = ("outcome", "about", "account_now", "new_account", "note", "message", "period", "line")
+SHOWN_COLUMNS = ("outcome", "about", "account_now", "new_account", "note", "message", "period", "line")
 
 
 def fixes(
@@ -44,7 +44,7 @@ def fixes(
     for row in checked[~valid].to_dict("records"):
         tell(names("command.fix_problem", line=row["line"], about=row["about"], message=row["message"]))
     shown = in_order(checked[valid], "outcome", (sheet.OPEN, sheet.DIFFERENT, sheet.NOTED, sheet.DONE))
-    table.hand_over(shown, columns=list(COLUMNS), names={"outcome": "fix_outcome"})
+    table.hand_over(shown, columns=list(SHOWN_COLUMNS), names={"outcome": "fix_outcome"})
     outcomes = counts(names.name("fix_outcome", outcome) for outcome in checked["outcome"])
     note(outcomes or names("command.nothing_filled_in"))
     return Exit.DONE if valid.all() else Exit.INCOMPLETE

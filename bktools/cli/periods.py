@@ -34,14 +34,14 @@ def show(context: typer.Context, books: options.Company, table: results.Table) -
         note(words()("command.periods"))
     filled = [
         name
-        for name in COLUMNS.split()
+        for name in SHOWN_COLUMNS.split()
         if periods.empty or periods[name].astype("str").str.strip().ne("").any()
     ]
     table.hand_over(periods, columns=filled, names={"state": "period_state"})
 
 
 # What a person reads, where a month has it; files and programs have every column.
-COLUMNS = (
+SHOWN_COLUMNS = (
     "period state currency exported exported_amount open open_amount in_doubt approved_by verified_by reason"
 )
 

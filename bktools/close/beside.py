@@ -20,7 +20,7 @@ from bktools.close.scope import CloseScope
 from bktools.frames.arrow import to_arrow
 from bktools.frames.columns import days_of
 from bktools.frames.incoming import source_of
-from bktools.frames.sums import NO_CURRENCY, NOTHING, money_of
+from bktools.frames.sums import NO_CURRENCY, NO_MONEY, money_of
 from bktools.journal.periods import exported_elsewhere, held_back
 from bktools.spending.budgets import keys_of_budget, with_ids
 from bktools.spending.differences import compared
@@ -98,7 +98,7 @@ def large_for_the_month(spent: pa.Table, own: str | None, rates: ExchangeRates |
     A change in another currency is as large as its rate of the month's end makes it, and small without one.
     """
     own = own or next(iter(money_of(spent)), NO_CURRENCY)
-    amount = money_of(spent, own).get(own, NOTHING).amount or Decimal(0)
+    amount = money_of(spent, own).get(own, NO_MONEY).amount or Decimal(0)
     rates = (rates or ExchangeRates(())).into(own)
     codes = [own, *(currency for _, currency, _ in rates.rows)]
     last_day = pc.max(days_of(spent)).as_py()
@@ -162,7 +162,7 @@ def budget_tables(
         )
         for by in (keys, [])
     )
-    labels = [_label(row, keys, words) for row in rows.iter_rows(named=True)]
+    labels = [_label(row, keys) for row in rows.iter_rows(named=True)]
     rows = rows.select(pl.Series("about", labels, pl.String), pl.all())
     parts = {"all_budget": rows, "budget": rows.filter(is_large), "budget_total": totals}
     return {name: to_arrow(table) for name, table in parts.items()}
@@ -172,12 +172,7 @@ def _named(tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
     return {name: tables[name] for name in ("categories", "employees", "accounts")}
 
 
-def _label(row: Mapping[str, Any], keys: Sequence[str], words: Words) -> str:
-    """Return the names of a row; the service lacks one whose name is its ID. All are of one company."""
-    names: list[str] = []
-    for key in (key for key in keys if key != "company"):
-        columns, identifier = KEYS[key]
-        known = [row[name] for name in columns if row.get(name)]
-        is_unknown = identifier is not None and known == [row.get(identifier)]
-        names += [words(f"unknown.{key}")] if is_unknown else known
-    return " ".join(names)
+def _label(row: Mapping[str, Any], keys: Sequence[str]) -> str:
+    """Return the names of a row. All rows are of one company."""
+    columns = (name for key in keys if key != "company" for name in KEYS[key][0])
+    return " ".join(row[name] for name in columns if row.get(name))

@@ -37,7 +37,7 @@ _KINDS: dict[str, Any] = dict.fromkeys(
 )
 _KINDS |= dict.fromkeys(("amount_before", "amount_after", "difference"), AMOUNT)
 _KINDS |= {"percent": PERCENT, "entries_before": pl.Int64, "entries_after": pl.Int64}
-COLUMNS = pl.Schema(_KINDS | dict.fromkeys(("drivers", "company_id", "id"), pl.String))
+CHANGE_COLUMNS = pl.Schema(_KINDS | dict.fromkeys(("drivers", "company_id", "id"), pl.String))
 # The columns that all sums have.
 FIGURES = (
     *("table", "currency", "amount_before", "amount_after", "difference", "percent"),
@@ -244,7 +244,7 @@ def _between(table: str, old: pa.Table, new: pa.Table, by: Sequence[str], words:
 
 def _table(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Return the parts of a comparison as one table with all columns; amounts have the finest scale."""
-    return pl.concat([COLUMNS.to_frame(), *parts], how="diagonal_relaxed").select(*COLUMNS)
+    return pl.concat([CHANGE_COLUMNS.to_frame(), *parts], how="diagonal_relaxed").select(*CHANGE_COLUMNS)
 
 
 def between_moments(

@@ -20,20 +20,22 @@ from bktools.findings.check import BEFORE, EXPORTED, FATES, HELD, IN_BOOKS, IN_D
 from bktools.frames.arrow import to_arrow
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, ENTRY_DATA, INSTANT, TEXT
+from bktools.frames.sums import with_one_reason
 from bktools.wording import Words
 
 # Why an entry is ready and not sent.
-PLANNED, REFUSED, BLOCKED = "planned", "refused", "blocked"
+NOT_SENT, REFUSED, BLOCKED = "planned", "refused", "blocked"
 CHANGED = "changed_since_export"
 
 # The fate of an entry that is not in the journal, by the plan's reason. An entry counts at the first of the
 # reasons of its lines.
-OF_REASON = FATE_OF_REASON | dict.fromkeys((REFUSED, BLOCKED, PLANNED), READY)
+OF_REASON = FATE_OF_REASON | dict.fromkeys((REFUSED, BLOCKED, NOT_SENT), READY)
 OF_OUTCOME = {"REJECTED": REFUSED, "BLOCKED": BLOCKED}
 SENT = {"ACCEPTED": EXPORTED, "SENDING": IN_DOUBT, "UNKNOWN": IN_DOUBT}
 # A column of the file beside the journal's column of the same name.
 OF_FILE = " of the file"
-NOTHING = {"": ""}
+# `replace_strict` refuses an empty mapping.
+NO_VALUES = {"": ""}
 
 c = pl.col
 
@@ -44,7 +46,7 @@ def unsent(entries: pa.Table) -> pa.Table:
 
 
 # The columns that every table of entries has; others of the file follow.
-COLUMNS = pa.schema(
+ENTRY_COLUMNS = pa.schema(
     dict.fromkeys(("fate", "reason", "message", "to_do", "id"), TEXT)
     | {"split_line": COUNT, "line": COUNT}
     | ENTRY_DATA
@@ -71,12 +73,12 @@ def entries_of(
     jobs: Sequence[Mapping[str, Any]],
     words: Words,
 ) -> pa.Table:
-    """Return a month's entries, one row for each line, with the columns `COLUMNS` and others of the file.
+    """Return a month's entries, one row a line, with `ENTRY_COLUMNS` and others of the file.
 
     They are in the order of FATES, then by date and ID. What was sent has the data that was sent; `file_…`
     columns have the data of the file where the entry was changed since. `sent_in` is the month of the close
-    that sent it. `message` and `to_do` are the sentences of the reason, in a language, and `facts` are what
-    they tell (JSON).
+    that sent it. The lines of a split entry have one reason for each fate, so that it counts once; `message`
+    and `to_do` are the sentences of each line's own, in a language, and `facts` are what they tell (JSON).
     """
     rows = _of_file(plan, jobs)
     # A repeated line is not looked up in the journal.
@@ -88,7 +90,7 @@ def entries_of(
     table = _with_sentences(pl.concat([journal, others], how="diagonal_relaxed"), words)
     table = table.sort(c.fate.cast(pl.Enum(FATES)), "date", "id", "split_line", "line", nulls_last=True)
     between = in_reading_order(name for name in table.columns if name not in {"fate", "facts"})
-    return to_arrow(table.select("fate", *between, "facts"))
+    return with_one_reason(to_arrow(table.select("fate", *between, "facts")), OF_REASON)
 
 
 def _of_file(plan: ExportPlan, jobs: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
@@ -98,12 +100,12 @@ def _of_file(plan: ExportPlan, jobs: Sequence[Mapping[str, Any]]) -> pl.DataFram
     answers = {job["batch_id"]: json.dumps({"answer": job["message"] or None}) for job in jobs}
     facts = (
         pl.when(c.reason == REFUSED)
-        .then(c.batch_id.replace_strict(answers or NOTHING, default=None))
+        .then(c.batch_id.replace_strict(answers or NO_VALUES, default=None))
         .when(c.reason == BLOCKED)
         .then(pl.lit("{}"))
         .otherwise("facts")
     )
-    complete = pl.concat([pl.Schema(COLUMNS).to_frame(), rows], how="diagonal_relaxed")
+    complete = pl.concat([pl.Schema(ENTRY_COLUMNS).to_frame(), rows], how="diagonal_relaxed")
     return complete.with_columns(facts=facts, split_line=c.split_line.fill_null(0))
 
 
@@ -112,10 +114,10 @@ def entries_of_plan(plan: ExportPlan, outcomes: Mapping[str, str]) -> pl.DataFra
 
     `outcomes` are those of the batches that were submitted.
     """
-    outcome = c.batch_id.replace_strict(outcomes or NOTHING, default="")
+    outcome = c.batch_id.replace_strict(outcomes or NO_VALUES, default="")
     ready = pl.DataFrame(plan.rows).with_columns(
         fate=outcome.replace_strict(SENT, default=READY),
-        reason=outcome.replace_strict(OF_OUTCOME, default=None).fill_null(PLANNED),
+        reason=outcome.replace_strict(OF_OUTCOME, default=None).fill_null(NOT_SENT),
     )
     held = pl.DataFrame(plan.held).with_columns(fate=c.reason.replace_strict(OF_REASON, default=HELD))
     return pl.concat([ready, held], how="diagonal_relaxed")
@@ -146,7 +148,7 @@ def _of_journal(sent: pl.DataFrame, rows: pl.DataFrame, month: str) -> pl.DataFr
     is_sent, is_later = c.state == "ACCEPTED", c.sent_in > month
     is_changed = is_sent & ~is_later.fill_null(value=False) & (c.reason == CHANGED)
     accepted = pl.when(is_later).then(pl.lit(LEFT_OUT)).otherwise(pl.lit(BEFORE))
-    compared = [name for name in ENTRY_DATA if f"file_{name}" in COLUMNS.names]
+    compared = [name for name in ENTRY_DATA if f"file_{name}" in ENTRY_COLUMNS.names]
     return both.with_columns(
         *(pl.coalesce(name, f"{name}{OF_FILE}") for name in ENTRY_DATA),
         *(

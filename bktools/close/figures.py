@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 
@@ -12,7 +12,6 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.close.entries import OF_REASON
 from bktools.findings.check import BEFORE, EXPORTED, FATES, HELD, IN_BOOKS, IN_DOUBT, LEFT_OUT, READY
 from bktools.frames.arrow import to_arrow
 from bktools.frames.schema import BOOKED, TEXT
@@ -23,7 +22,6 @@ from bktools.frames.sums import (
     money_of,
     summed,
     sums_of,
-    with_one_reason,
 )
 from bktools.spending.differences import differences
 from bktools.spending.rates import in_home, is_converted
@@ -101,6 +99,7 @@ def spent_rows(entries: pa.Table, counted_before: pa.ChunkedArray) -> tuple[pa.T
     return rows.filter(pc.invert(is_counted)), rows.filter(is_counted)
 
 
+@dataclass(frozen=True, eq=False)
 class Figures:
     """All figures of a month, each made on first use from one table of entries.
 
@@ -109,25 +108,20 @@ class Figures:
     the entries that they held back or had in their books.
     """
 
-    def __init__(
-        self,
-        entries: pa.Table,
-        own: str | None,
-        last: pa.Table,
-        earlier: pa.Table,
-        counted_before: pa.ChunkedArray | None = None,
-    ) -> None:
-        self._entries, self._own, self._last, self._earlier = entries, own, last, earlier
-        self._counted_before = pa.chunked_array([[]], TEXT) if counted_before is None else counted_before
+    entries: pa.Table
+    own: str | None
+    last: pa.Table
+    earlier: pa.Table
+    counted_before: pa.ChunkedArray = field(default_factory=lambda: pa.chunked_array([[]], TEXT))
 
     def by(self, *keys: str) -> list[Sum]:
         """Return the sums of groups of entries, the largest first."""
-        return sums_of(self._entries, *keys, own=self._own)
+        return sums_of(self.entries, *keys, own=self.own)
 
     @cached_property
     def currencies(self) -> tuple[str, ...]:
         """All currencies: the company's own first, then by number of entries."""
-        return tuple(money_of(self._entries, self._own))
+        return tuple(money_of(self.entries, self.own))
 
     @cached_property
     def statement(self) -> tuple[Sum, ...]:
@@ -140,7 +134,7 @@ class Figures:
             own = [part for part in reasons if part["fate"] == fate and part["reason"]]
             if fate in WITH_REASONS or len(own) > 1 or (own and own[0].money != whole.money):
                 lines += own
-        return (*lines, self._whole({"fate": ALL, "reason": NO_REASON}, self._entries))
+        return (*lines, self._whole({"fate": ALL, "reason": NO_REASON}, self.entries))
 
     @cached_property
     def spent(self) -> Sum:
@@ -162,7 +156,7 @@ class Figures:
     @cached_property
     def against(self) -> tuple[MonthChange, ...]:
         """What was spent, beside the last closed month, by currency; () without such a month."""
-        return _month_changes(self._last, self._spent[0], self._own) if len(self._last) else ()
+        return _month_changes(self.last, self._spent[0], self.own) if len(self.last) else ()
 
     @cached_property
     def against_home(self) -> MonthChange | None:
@@ -170,11 +164,11 @@ class Figures:
 
         None without rates, and where an amount of either month has no rate.
         """
-        sides = self._last, self._spent[0]
-        if not len(self._last) or not all(map(is_converted, sides)):
+        sides = self.last, self._spent[0]
+        if not len(self.last) or not all(map(is_converted, sides)):
             return None
         last, spent = map(in_home, sides)
-        return _month_changes(last, spent, self._own)[0]
+        return _month_changes(last, spent, self.own)[0]
 
     @cached_property
     def largest(self) -> pa.Table:
@@ -196,7 +190,7 @@ class Figures:
 
         Nothing without a month before.
         """
-        news = {what: self._new(*columns) for what, columns in NEW.items() if len(self._earlier)}
+        news = {what: self._new(*columns) for what, columns in NEW.items() if len(self.earlier)}
         return {what: sums for what, sums in news.items() if sums}
 
     @cached_property
@@ -207,9 +201,9 @@ class Figures:
     @cached_property
     def jobs(self) -> tuple[Sum, ...]:
         """The export jobs of the month by time of sending: those in the journal, then the unsent ones."""
-        is_of_month = pc.is_in(self._entries["fate"], pa.array([EXPORTED, IN_DOUBT, READY], TEXT))
-        rows = self._entries.filter(is_of_month)
-        sums = sums_of(rows, "sent_at", "sent_by", "fate", "job_id", "batch_id", own=self._own)
+        is_of_month = pc.is_in(self.entries["fate"], pa.array([EXPORTED, IN_DOUBT, READY], TEXT))
+        rows = self.entries.filter(is_of_month)
+        sums = sums_of(rows, "sent_at", "sent_by", "fate", "job_id", "batch_id", own=self.own)
         # The text "None" comes after every time.
         return tuple(sorted(sums, key=lambda part: (str(part["sent_at"]), str(part["batch_id"]))))
 
@@ -218,32 +212,32 @@ class Figures:
         """One row per fate, reason and currency: entries (count), exact amount, with rates the own one."""
         keys = ("fate", "reason")
         table = by_currency(keys, sorted(self._by_reason, key=_place))
-        return _in_home(table, with_one_reason(self._entries, OF_REASON), keys)
+        return _in_home(table, self.entries, keys)
 
     @cached_property
     def totals(self) -> pa.Table:
         """One row per category, account, fate and currency, as in `table`."""
         keys = ("fate", "category_name", "account_code", "account_name", "category_id")
-        return _in_home(by_currency(keys, sorted(self.by_category, key=_place)), self._entries, keys)
+        return _in_home(by_currency(keys, sorted(self.by_category, key=_place)), self.entries, keys)
 
     @cached_property
     def _by_reason(self) -> list[Sum]:
         """The sums of each fate and reason: an entry counts at one reason of each of its fates."""
-        return sums_of(with_one_reason(self._entries, OF_REASON), "fate", "reason", own=self._own)
+        return self.by("fate", "reason")
 
     @cached_property
     def _spent(self) -> tuple[pa.Table, pa.Table]:
-        return spent_rows(self._entries, self._counted_before)
+        return spent_rows(self.entries, self.counted_before)
 
     def _whole(self, keys: Mapping[str, str], rows: pa.Table) -> Sum:
-        sums = sums_of(rows, own=self._own)
+        sums = sums_of(rows, own=self.own)
         return Sum(keys, sums[0].money, sums[0].home) if sums else Sum(keys, {})
 
     def _new(self, key: str, name: str) -> list[Sum]:
         """Return the sums of the values of a column that no month before has; an empty one is not new."""
         rows = pl.DataFrame(self._spent[0]).drop_nulls(key)
-        rows = to_arrow(rows.join(pl.DataFrame(self._earlier), on=key, how="anti", maintain_order="left"))
-        sums = sums_of(rows, *dict.fromkeys((key, name)), own=self._own)
+        rows = to_arrow(rows.join(pl.DataFrame(self.earlier), on=key, how="anti", maintain_order="left"))
+        sums = sums_of(rows, *dict.fromkeys((key, name)), own=self.own)
         return [
             Sum({"id": part[key], "name": part[name] or part[key]}, part.money, part.home) for part in sums
         ]

@@ -15,7 +15,7 @@ from bktools.spending.expected import KEYS, expected_in, months_known
 MISSING = "missing"
 # All are of one company, which only some of the tables name.
 OF_HABIT = tuple(key for key in KEYS if key != "company_id")
-COLUMNS = ("id", "split_line", "date", "amount", *OF_HABIT)
+HABIT_COLUMNS = ("id", "split_line", "date", "amount", *OF_HABIT)
 
 c = pl.col
 
@@ -50,7 +50,7 @@ def recurring(
     # Each entry that any close met, once, with the month of the close that met it first.
     known = pl.concat(
         [
-            part.select(name for name in (*COLUMNS, "met_in") if name in part.columns)
+            part.select(name for name in (*HABIT_COLUMNS, "met_in") if name in part.columns)
             for part in (*parts, others)
         ],
         how="diagonal_relaxed",

@@ -11,7 +11,7 @@ import pyarrow as pa
 from bktools.close.actions import ENTRY, EXPORT_JOB, IDS, Action, Thing
 from bktools.close.figures import NO_REASON, Figures
 from bktools.contract.rules import UUID_PATTERN
-from bktools.frames.sums import NOTHING, Sum, Valued, by_currency
+from bktools.frames.sums import NO_MONEY, Sum, Valued, by_currency
 from bktools.visible import visible_line
 from bktools.wording import Words
 from bktools.wording.words import LISTED
@@ -42,7 +42,7 @@ def step_of(words: Words, action: Action) -> Step:
     return Step(
         f"{who} ({visible_line(action.person)})" if action.person else who,
         words(f"{action.key}.{do}", **facts),
-        words.listed(named, between="; ", of=count),
+        words.listed(named, of=count),
         "; ".join(filter(None, reasons)),
     )
 
@@ -56,12 +56,12 @@ def name_of(words: Words, thing: Thing) -> str:
         # A person reads no UUID; the identifiers stand in columns of their own.
         return words("thing.without_name", id=name[:8]) if UUID_PATTERN.match(name) else visible_line(name)
     named = thing.name
-    day = words("thing.day", day=named["day"]) if named["day"] else ""
-    amount = words("thing.amount", **named) if named["amount"] is not None else ""
-    if named.get("sent") != named.get("now"):
-        amount = words("thing.changed_amount", **named)
-    parts = list(filter(None, (day, visible_line(named["party"] or ""), amount)))
-    return ", ".join(parts) or words("thing.line", **named)
+    is_changed = named.get("sent") != named.get("now")
+    entry = words.entry(
+        named["day"], named["party"], None if is_changed else named["amount"], named["currency"]
+    )
+    changed = words("thing.changed_amount", **named) if is_changed else ""
+    return ", ".join(filter(None, (entry, changed))) or words("thing.line", **named)
 
 
 def detail_of(words: Words, action: Action, thing: Thing) -> str:
@@ -95,23 +95,10 @@ def not_spent(words: Words, figures: Figures) -> str:
 
 def actions_table(words: Words, actions: Iterable[Action]) -> pa.Table:
     """Return actions as a table: one row per action and currency, because currencies are never added."""
-    rows = [_row(words, action) for action in actions]
-    columns = (
-        "severity",
-        "who",
-        "to_do",
-        "about",
-        "why",
-        "check",
-        "role",
-        "person",
-        "command",
-        "facts",
-        *IDS,
-        *LISTS,
-    )
-    order = (*columns[:5], "entries", "amount", "currency", *columns[5:])
-    return by_currency(columns, rows).select(order)
+    first = ("severity", *Step._fields)
+    others = ("check", "role", "person", "command", "facts", *IDS, *LISTS)
+    table = by_currency((*first, *others), [_row(words, action) for action in actions])
+    return table.select([*first, "entries", "amount", "currency", *others])
 
 
 LISTS = ("entry_ids", "category_ids")
@@ -126,7 +113,7 @@ def _row(words: Words, action: Action) -> Sum:
     texts |= {"person": action.person, "command": action.command, "facts": _json(action.facts)}
     texts |= {name: action.ids.get(name) for name in IDS}
     texts |= {name: " ".join(getattr(action, name)) for name in LISTS}
-    return Sum(texts, action.money or {None: NOTHING})  # type: ignore[dict-item]
+    return Sum(texts, action.money or {None: NO_MONEY})  # type: ignore[dict-item]
 
 
 def _json(facts: Mapping[str, Any]) -> str:

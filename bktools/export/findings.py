@@ -34,7 +34,7 @@ c = pl.col
 Naming = Callable[[pa.Table], pa.Table]
 
 # The first columns of findings; names, money and identifiers of the entry follow.
-COLUMNS = ("check", "severity", "who", "facts")
+CHECK_COLUMNS = ("check", "severity", "who", "facts")
 ORDER = ("row", "reason", "facts")
 
 # A check that was skipped is told where its column or frame is missing: the code, what is missing, and the
@@ -186,7 +186,7 @@ class Checked:
         Returns
         -------
         pyarrow.Table
-            The columns COLUMNS, then names, money and identifiers of the entry.
+            The columns CHECK_COLUMNS, then names, money and identifiers of the entry.
         """
         rows = further_columns(self.rows.drop("facts"))
         if before_sending:
@@ -201,7 +201,7 @@ class Checked:
         known = entries.select([name for name in (*FIRST, *IDENTIFIERS) if name in entries.column_names])
         about = named(known.take(findings["row"].to_arrow()))
         about = about.select([name for name in (*FIRST, *IDENTIFIERS) if name in about.column_names])
-        codes = {name: pc.cast(findings[name].to_arrow(), TEXT) for name in COLUMNS}
+        codes = {name: pc.cast(findings[name].to_arrow(), TEXT) for name in CHECK_COLUMNS}
         return pa.table(codes | dict(zip(about.column_names, about.columns, strict=True)))
 
 

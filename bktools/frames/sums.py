@@ -38,7 +38,7 @@ class Money:
     amount: Decimal | None
 
 
-NOTHING = Money(0, None)
+NO_MONEY = Money(0, None)
 
 
 class Valued:

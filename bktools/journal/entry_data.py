@@ -8,13 +8,13 @@ from __future__ import annotations
 from bktools.frames.batches import BatchRequest, EntryData
 from bktools.frames.schema import ENTRY_DATA
 
-COLUMNS = (*ENTRY_DATA, "period")
+DATA_COLUMNS = (*ENTRY_DATA, "period")
 
 DATED = """
     SELECT entry_id, date FROM batch_entries LEFT JOIN entry_data USING (batch_id, entry_id)
     WHERE batch_id = $1
 """
-NAMES = ("batch_id", "entry_id", "split_line", *COLUMNS)
+NAMES = ("batch_id", "entry_id", "split_line", *DATA_COLUMNS)
 
 # The ID of an entry, and its date, None where that is not known.
 Dated = tuple[str, str | None]

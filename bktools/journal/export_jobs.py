@@ -14,7 +14,7 @@ from bktools.errors import ArgumentError
 from bktools.frames.incoming import described
 from bktools.frames.schema import EXPORT_EVENTS, EXPORT_JOBS, EXPORTED_ENTRIES, TEXT
 from bktools.journal.database import Row
-from bktools.journal.entry_data import COLUMNS
+from bktools.journal.entry_data import DATA_COLUMNS
 from bktools.journal.journal import MAYBE_BOOKED, NOT_BOOKED, Journal
 from bktools.journal.records import loaded, named
 from bktools.journal.resolving import resolve
@@ -39,7 +39,7 @@ _BATCHES = f"""
 _ENTRIES = f"""
     SELECT entry_id, batch_id, batches.company_id, batches.state, job_id, sent_at, plan_id,
         senders.login, senders.machine, senders.process,
-        coalesce(split_line, 0) AS split_line, {", ".join(f"data.{name}" for name in COLUMNS)}
+        coalesce(split_line, 0) AS split_line, {", ".join(f"data.{name}" for name in DATA_COLUMNS)}
     FROM batches JOIN batch_entries USING (batch_id)
     LEFT JOIN (
         SELECT batch_id, login, machine, process FROM events WHERE event_id IN (
@@ -164,7 +164,7 @@ def open_questions(
         doubts = journal.unknown(company_id, batch)
         return [
             *(_late_answer(journal, row) for row in late),
-            *(f"outcome unknown: {how_to_resolve(journal, row)}" for row in doubts),
+            *(how_to_resolve(journal, row) for row in doubts),
         ]
 
 

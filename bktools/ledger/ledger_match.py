@@ -16,7 +16,7 @@ from bktools.frames.findings import as_html, as_lines
 from bktools.frames.incoming import in_memory
 from bktools.frames.results import Result
 from bktools.frames.schema import IN_DOUBT
-from bktools.frames.sums import NOTHING, money_of, number_of_entries
+from bktools.frames.sums import NO_MONEY, money_of, number_of_entries
 from bktools.ledger.verdict import ARRIVED, Status
 from bktools.wording import Words
 
@@ -195,7 +195,7 @@ class LedgerMatch(Result):
         sums = {name: money_of(in_memory(own[["amount", "currency"]])) for name, own in frames.items()}
         lines = []
         for currency in sorted(sums["exported"]):
-            amounts = {name: own.get(currency, NOTHING).amount or 0 for name, own in sums.items()}
+            amounts = {name: own.get(currency, NO_MONEY).amount or 0 for name, own in sums.items()}
             texts: dict[str, str | None] = {
                 name: self.words.amount(amount, currency) for name, amount in amounts.items()
             }

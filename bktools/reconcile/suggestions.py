@@ -11,7 +11,7 @@ MOST = 3
 # (Versicherung and Versicherungen), unrelated pairs 67.5 and less (Messe and Kasse, Tanken and Bank,
 # Mitarbeiteressen and Beiträge).
 LEAST_SCORE = 70.0
-COLUMNS = ["category_id", "company_id", "name", "external_id", "account_name", "score"]
+SUGGESTION_COLUMNS = ["category_id", "company_id", "name", "external_id", "account_name", "score"]
 
 
 def suggest(coverage: pd.DataFrame, actions: pd.DataFrame) -> pd.DataFrame:
@@ -45,5 +45,5 @@ def suggest(coverage: pd.DataFrame, actions: pd.DataFrame) -> pd.DataFrame:
                         score,
                     )
                 )
-    frame = pd.DataFrame(rows, columns=COLUMNS)
-    return frame.astype({**dict.fromkeys(COLUMNS[:-1], STRINGS), "score": "float64"})
+    frame = pd.DataFrame(rows, columns=SUGGESTION_COLUMNS)
+    return frame.astype({**dict.fromkeys(SUGGESTION_COLUMNS[:-1], STRINGS), "score": "float64"})

@@ -23,10 +23,10 @@ from bktools.reports.workbook import BETWEEN, FORMAT, LINES, account_label
 from bktools.wording import LANGUAGES, Sentence, words
 
 # The columns of the sheet that are read; `report.column` of the wording has their headings.
-COLUMNS = ("to_do", "about", "new_account", "note", "check", *IDS)
+SHEET_COLUMNS = ("to_do", "about", "new_account", "note", "check", *IDS)
 # The company, month and environment of a workbook's lines.
 BOOKS = {"company_id": TEXT, "period": TEXT, "environment": TEXT}
-FIXES = pa.schema({"line": COUNT} | dict.fromkeys(COLUMNS, TEXT) | BOOKS)
+FIXES = pa.schema({"line": COUNT} | dict.fromkeys(SHEET_COLUMNS, TEXT) | BOOKS)
 
 OPEN, DONE, DIFFERENT, NOTED, WRONG = "open", "done", "done_differently", "note", "not_valid"
 CHECKED = pa.schema(
@@ -89,7 +89,10 @@ def read_fixes(
     if month not in {None, hidden["period"]}:
         facts = {"of": hidden["period"], "month": month}
         raise InputError(Sentence("error.workbook_of_month", **facts), source=source)
-    headings = {name: words(hidden["language"])(f"report.column.{name}") for name in COLUMNS}
+    named = {
+        name: words(hidden["language"])(f"report.column.{name}") for name in (*SHEET_COLUMNS, "check_code")
+    }
+    headings = {name: named[name] for name in SHEET_COLUMNS} | {"check": named["check_code"]}
     sheet = words(hidden["language"])("report.sheet.to_do")
     table = read_headed(path, headings.values(), sheet)
     about = {name: hidden[name] for name in BOOKS}

@@ -26,7 +26,7 @@ from bktools.frames.sums import HOME
 from bktools.settings import Settings
 from bktools.wording import Sentence
 
-COLUMNS = ("date", "currency", "rate")
+RATE_COLUMNS = ("date", "currency", "rate")
 # The day of a rate that holds on every day.
 ALWAYS = dt.date.min
 
@@ -72,7 +72,7 @@ class ExchangeRates:
         rows = [
             (None if day == ALWAYS else f"{day}", currency, f"{rate:f}") for day, currency, rate in self.rows
         ]
-        return pa.table([pa.array(column, TEXT) for column in zip(*rows, strict=True)], COLUMNS)
+        return pa.table([pa.array(column, TEXT) for column in zip(*rows, strict=True)], RATE_COLUMNS)
 
 
 def rates_of(rates: Any) -> ExchangeRates:

@@ -19,7 +19,7 @@ from bktools.wording.numbers import number
 DONE = ("ACCEPTED", "CREATED", "MATCHED", "IMPORTED")
 OUTCOMES = (*DONE, "PLANNED", "SENDING", "BLOCKED", "REJECTED", "UNKNOWN", "EXISTS")
 
-COLUMNS = ("outcome", "external_id", "code", "name", "batch_id", "entries", "message")
+SHOWN_COLUMNS = ("outcome", "external_id", "code", "name", "batch_id", "entries", "message")
 
 
 def meaning_of(outcome: str, form: str, *, of_accounts: bool) -> str:
@@ -118,7 +118,7 @@ class Outcomes:
 
     def _repr_html_(self) -> str:
         counts = self._counts()
-        shown = self.frame[[name for name in COLUMNS if name in self.frame.columns]]
+        shown = self.frame[[name for name in SHOWN_COLUMNS if name in self.frame.columns]]
         # Rows that need a next step come first.
         is_done = shown["outcome"].map(lambda name: name in OUTCOMES and not self._step(name))
         rows = shown.loc[is_done.sort_values(kind="stable").index].astype("object")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from world_files import lines_of, pairs
 
 import bktools
 from bktools.cli.exits import Exit
@@ -28,189 +28,30 @@ FILES = {
 }
 
 
-class Promise(NamedTuple):
-    """A line, its exit code, and regular expressions of what it prints; "" for nothing."""
-
-    line: str
-    code: Exit
-    out: str = ""
-    err: str = ""
+def promise_of(case: dict[str, str]) -> str:
+    """Return the promise of a line of the tables."""
+    return case["promise"]
 
 
-MONTH = "--month must be a month such as 2026-10, got "
-# Nothing of these is written, here or in the service.
-REFUSED = {
-    "a month is checked before anything is read": Promise(
-        "month-end --chart missing.csv --month October", Exit.INPUT, err=f"^bktools: {MONTH}'October'$"
-    ),
-    "of a plan, too": Promise(
-        "export compose missing.csv --month 2026-13", Exit.INPUT, err=f"^bktools: {MONTH}'2026-13'$"
-    ),
-    "what fails a close is one of three words": Promise(
-        "month-end --fail-on all", Exit.INPUT, err="--fail-on must be one of held, error, warning, got 'all'$"
-    ),
-    "what fails a comparison is one of two": Promise(
-        "reconcile --fail-on blue", Exit.INPUT, err="--fail-on must be one of error, warning, got 'blue'$"
-    ),
-    "a threshold is an amount or a share": Promise(
-        "compare 2026-09 2026-10 --threshold few",
-        Exit.INPUT,
-        err="--threshold must be an amount such as 500, or a share",
-    ),
-    "a German rule": Promise(
-        "month-end --month 2026-13 --language de",
-        Exit.INPUT,
-        err="^bktools: --month muss ein Monat wie 2026-10 sein, angegeben ist '2026-13'$",
-    ),
-    "a profile is one of three": Promise(
-        "reconcile --out findings --profile lotus",
-        Exit.INPUT,
-        err="--profile must be one of excel, excel-eu, machine, got 'lotus'$",
-    ),
-    "a language is one of two": Promise(
-        "month-end --language fr",
-        Exit.USAGE,
-        err="'--language': .*'fr' is not one of 'en', 'de'; see bktools",
-    ),
-    "a file that is missing": Promise("reconcile --chart no.csv", Exit.INPUT, err="^bktools: no.csv"),
-    "an empty file": Promise("reconcile --chart empty.csv", Exit.INPUT, err="empty.csv.* empty"),
-    "an account twice": Promise("accounts create --chart twice.csv --apply", Exit.INPUT, err="0400"),
-    "a wrong entry is named by its line": Promise(
-        "month-end --apply --entries wrong.csv", Exit.INPUT, ".", "line 3.*123e4567[+]"
-    ),
-    "a folder with other files is not a close's": Promise(
-        "month-end --apply --out close", Exit.INPUT, ".", "--out"
-    ),
-    "nor is the folder one is in": Promise(
-        "month-end --apply --out .", Exit.INPUT, ".", ". is the folder you are in: give another folder with"
-    ),
-    "a file is one of some kinds": Promise(
-        "categories --output x.txt", Exit.INPUT, err="--output must end in .csv, .xlsx, .json, .parquet, got"
-    ),
-    "two environments are a contradiction": Promise(
-        "config -e https://books.example",
-        Exit.INPUT,
-        err="^bktools: --sandbox cannot be combined with --environment https://books.example$",
-    ),
-    "an unknown batch is settled by nobody": Promise(
-        "export resolve 0 --outcome released --evidence 'not seen' --by Ada", Exit.JOURNAL, err="0"
-    ),
-    "an option that is none": Promise("month-end --sandbx", Exit.USAGE, err="No such option: --sandbx"),
-}
-
-
-@pytest.mark.parametrize("promise", REFUSED)
-def test_what_cannot_be_is_one_line(run, promise):
+@pytest.mark.parametrize("case", lines_of("cli/refused.csv"), ids=promise_of)
+def test_what_cannot_be_is_one_line(run, case):
     """A wrong option or file ends with its code and one line; nothing is written, here or in the service."""
-    line, code, out, err = REFUSED[promise]
+    line, code = case["line"], Exit[case["code"]]
     Path("close").mkdir()
     for name, text in FILES.items():
         Path(name).write_text(text, encoding="utf-8")
-    takes_sandbox = not line.startswith("guide")
-    done = run(f"{line}{' --sandbox' if takes_sandbox else ''}")
+    done = run(f"{line} --sandbox")
     assert done.returncode == code, done.stderr
-    assert re.search(err, done.stderr, re.MULTILINE), done.stderr
-    assert (done.stdout != "") == bool(out)
+    assert re.search(case["err"], done.stderr, re.MULTILINE), done.stderr
+    assert (done.stdout != "") == bool(case["out"])
     assert code == Exit.USAGE or done.stderr.startswith("bktools: ")
     assert {str(path) for path in Path().rglob("*.*")} == {*FILES}
     assert run("accounts list --sandbox").stdout.count("\n") == 1
 
 
-# Each on a fresh sandbox. {…} are files of the sample.
-DONE = {
-    "a check of every night fails on findings": Promise(
-        "reconcile --sandbox --fail-on error --out findings", Exit.FINDINGS, "written to findings"
-    ),
-    "and only where this is wanted": Promise(
-        "reconcile --sandbox", Exit.DONE, "93 rows of chart_of_accounts"
-    ),
-    "a plan says how the file was read, and what comes next": Promise(
-        "export compose --sandbox --out a.plan",
-        Exit.DONE,
-        "rows of accounting_entries.csv (.|\n)*nothing was sent. Next: ",
-    ),
-    "a plan of nothing has no next step": Promise(
-        "export compose --sandbox --month 2026-08 --out august.plan", Exit.DONE, "there is nothing to submit"
-    ),
-    "sums need no service for other keys than its own": Promise(
-        "spend {entries} --by supplier", Exit.DONE, "supplier\tcurrency\tentries\tamount\n", "320 rows of"
-    ),
-    "sums of a quarter": Promise(
-        "spend {entries} --by month --period 2026-Q4", Exit.DONE, r"month\tcurrency.*\n2026-10\t", "320 rows"
-    ),
-    "sums in the company's own currency": Promise(
-        "spend {entries} --by supplier --rates rates.csv --format csv", Exit.DONE, "home_amount", "320 rows"
-    ),
-    "an entry of several files counts once": Promise(
-        "spend {entries} {entries} --by company", Exit.DONE, "company_id\t", "320 rows are in several files"
-    ),
-    "a month is compared with itself": Promise(
-        "versus {entries} {entries} --by supplier", Exit.DONE, "supplier\t", "0 differences"
-    ),
-    "shares are percent": Promise(
-        "spend {entries} --by company --shares", Exit.DONE, r"\tshare\n.*\t99\.8%\n", "320 rows"
-    ),
-    "sides of a comparison have their names": Promise(
-        "versus december.csv {entries} --by supplier --largest-first",
-        Exit.DONE,
-        "^supplier\tcurrency\tDecember 2026\tOctober 2026\tdifference\tpercent\tdrivers\n",
-        "1 difference",
-    ),
-    "an empty journal has no months": Promise(
-        "periods --sandbox", Exit.DONE, "^period\t[^\n]*\n$", "open: held back, and not exported since"
-    ),
-    "no mapping was saved": Promise("mappings", Exit.DONE, "^name\tkind", "0 mappings in "),
-    "nothing was exported": Promise(
-        "export status --sandbox", Exit.DONE, "^sent_at\t", "nothing was exported from here"
-    ),
-    "no account is known": Promise(
-        "accounts list --sandbox",
-        Exit.DONE,
-        "^external_id\t",
-        "bktools accounts create --chart FILE --sandbox --company .*bktools accounts import FILE --sandbox",
-    ),
-    "a German file is read aloud in German": Promise(
-        "entries {entries} --language de",
-        Exit.DONE,
-        r"320 Zeilen aus .*(.|\n)*Summe: EUR 127\.687,41 in 274 Zeilen(.|\n)*\nHinweis: als freigegeben",
-    ),
-    "a German comparison has German headings, days and amounts": Promise(
-        "versus december.csv {entries} --by supplier --language de",
-        Exit.DONE,
-        "^Lieferant\tWährung\tDezember 2026\tOktober 2026\tDifferenz\t%\tverursacht durch\n.*\t1\\d*,",
-        "1 Unterschied\n",
-    ),
-    "a German mistake": Promise(
-        "verify --sandbx --language de", Exit.USAGE, err="es gibt keine Option --sandbx; siehe bktools verify"
-    ),
-    "months of the journal are another command": Promise(
-        "versus 2026-11 2026-10", Exit.INPUT, "^$", "bktools compare 2026-10 2026-11"
-    ),
-    "a sample ledger has what was exported": Promise(
-        "verify --sandbox", Exit.INPUT, "^$", "first bktools month-end --sandbox --apply"
-    ),
-    "German outcomes": Promise(
-        "accounts create --sandbox --apply --language de",
-        Exit.DONE,
-        "\tvorhanden\t(.|\n)*\tangelegt\t",
-        "2 vorhanden: ",
-    ),
-    "German settings": Promise(
-        "config --sandbox --language de", Exit.DONE, "^Einstellungen\n(.|\n)*  token +[(]nicht gesetzt[)]"
-    ),
-    "a page of the guide": Promise("guide files", Exit.DONE, "^ +\\S.*\n\n"),
-    "a word of the guide": Promise("guide 'exchange rate'", Exit.DONE, "glossary\texchange rate"),
-    "a word that no page of the guide has": Promise(
-        "guide nowhere-at-all", Exit.DONE, "^$", "no page has .nowhere-at-all.; the pages: first-month, "
-    ),
-    "the version": Promise("--version", Exit.DONE, "^bktools .*Python 3"),
-}
-
-
-@pytest.mark.parametrize("promise", DONE)
-def test_what_is_done(run, samples, promise):
-    """A command prints what it promises, and ends with its code."""
-    line, code, out, err = DONE[promise]
+@pytest.mark.parametrize("case", lines_of("cli/done.csv"), ids=promise_of)
+def test_what_is_done(run, samples, case):
+    """A command prints what it promises, and ends with its code, each on a fresh sandbox."""
     Path("rates.csv").write_text(
         "date,currency,rate\n2026-01-01,USD,0.87\n2026-01-01,CHF,1.05\n2026-01-01,JPY,0.006\n"
         "2026-01-01,SEK,0.09\n",
@@ -220,10 +61,10 @@ def test_what_is_done(run, samples, promise):
         samples[1].read_text(encoding="utf-8").replace("2026-10-", "2026-12-").replace("108.33", "208.33")
     )
     Path("december.csv").write_text(december, encoding="utf-8")
-    done = run(line.format(chart=samples[0], entries=samples[1]))
-    assert done.returncode == code, done.stderr
-    assert re.search(out, done.stdout), done.stdout
-    assert re.search(err or "^$", done.stderr), done.stderr
+    done = run(case["line"].format(entries=samples[1]))
+    assert done.returncode == Exit[case["code"]], done.stderr
+    assert re.search(case["out"], done.stdout), done.stdout
+    assert re.search(case["err"] or "^$", done.stderr), done.stderr
 
 
 def test_a_total_of_all_currencies_is_in_the_own_one(run, samples):
@@ -241,51 +82,16 @@ def test_a_total_of_all_currencies_is_in_the_own_one(run, samples):
     assert f"in all, at the rates given: EUR {total:,}" in done.stderr
 
 
-SETTINGS = {
-    "nothing is configured": ("month-end", {}, Exit.CONFIGURATION, r"config\.toml.*--sandbox"),
-    "files are missing": (
-        "month-end",
-        {"TOKEN": "hunter2"},
-        Exit.INPUT,
-        "--chart and --entries must be given",
-    ),
-    "a wrong token": (
-        "month-end --apply --chart {chart} --entries {entries}",
-        {"TOKEN": "hunter2"},
-        Exit.REFUSED,
-        "renew",
-    ),
-    "nobody at the address": (
-        "month-end --apply --chart {chart} --entries {entries}",
-        {"BASE_URL": "http://127.0.0.1:9", "RETRIES": "1"},
-        Exit.UNREACHABLE,
-        "127.0.0.1:9",
-    ),
-    "a read-only shell": (
-        "month-end --apply --chart {chart} --entries {entries}",
-        {"READ_ONLY": "1"},
-        Exit.CONFIGURATION,
-        "BKTOOLS_READ_ONLY.* is set: nothing was written",
-    ),
-    "an environment that nobody declared": (
-        "config -e nowhere",
-        {"TOKEN": ""},
-        Exit.CONFIGURATION,
-        "nowhere",
-    ),
-}
-
-
-@pytest.mark.parametrize("promise", SETTINGS)
+@pytest.mark.parametrize("case", lines_of("cli/wrong_settings.csv"), ids=promise_of)
 @pytest.mark.parametrize("verbose", [False, True])
-def test_a_wrong_setting_has_a_way_out(run, access, samples, promise, verbose):
+def test_a_wrong_setting_has_a_way_out(run, access, samples, case, verbose):
     """What is wrong is named, no token is shown, no folder made; --verbose adds the traceback alone."""
-    line, settings, code, message = SETTINGS[promise]
-    variables = access | {f"BKTOOLS_{name}": value for name, value in settings.items()} if settings else {}
-    line = line.format(chart=samples[0], entries=samples[1])
+    settings = {f"BKTOOLS_{name}": value for name, value in pairs(case["settings"]).items()}
+    variables = access | settings if settings else {}
+    line = case["line"].format(chart=samples[0], entries=samples[1])
     done = run(f"{line}{' --verbose' if verbose else ''}", **variables)
-    assert (done.returncode, "Traceback" in done.stderr) == (code, verbose)
-    assert re.search(message, done.stderr)
+    assert (done.returncode, "Traceback" in done.stderr) == (Exit[case["code"]], verbose)
+    assert re.search(case["err"], done.stderr)
     assert "hunter2" not in done.stderr
     assert list(Path().iterdir()) == []
 

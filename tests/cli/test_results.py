@@ -17,59 +17,15 @@ import pandas as pd
 import pytest
 from commands import working_commands
 from typer.testing import CliRunner
+from world_files import lines_of
 
 import bktools
 from bktools.cli.app import app
 from bktools.cli.exits import Exit
 
-# By command: its arguments, and its exit code besides 0. {…} stands for something of the world.
-MAIN_PATHS = {
-    "month-end": ("--chart {chart} --entries {entries} --apply --max-entries 100 --wait 0", Exit.INCOMPLETE),
-    "chart": ("{chart}", None),
-    "entries": ("{entries}", None),
-    "ledger": ("{ledger}", None),
-    "reconcile": ("--chart {chart}", None),
-    "fixes": ("month-end.xlsx", None),
-    "verify": ("--ledger {ledger}", Exit.INCOMPLETE),
-    "categories": ("", None),
-    "employees": ("", None),
-    "guide": ("", None),
-    "spend": ("{entries} --by supplier", None),
-    "versus": ("{entries} {entries} --by supplier", None),
-    "compare": ("2026-09 2026-10", None),
-    "mappings": ("", None),
-    "balance": ("", None),
-    "mcp": ("--folder . --print-config", None),
-    "check": ("", None),
-    "config": ("", None),
-    "accounts list": ("", None),
-    "accounts create": ("--chart {chart} --apply", None),
-    "accounts import": ("{accounts}", None),
-    "export compose": ("{entries} --out new.plan", None),
-    "export submit": ("first.plan", Exit.INCOMPLETE),
-    "export status": ("", Exit.INCOMPLETE),
-    "export resolve": ("{waiting} --outcome released --evidence 'not in the ERP' --by Ada", None),
-    "export tick-off": ("1 --by Ada --evidence 'second booking reversed'", None),
-    "export import": ("{elsewhere} --by Ada --evidence 'list of exports'", None),
-    "export undo-import": ("{event} --by Ada --evidence 'it failed'", None),
-    "export not-booked": ("123e4567-e89b-42d3-a456-426614174000 --by Ada --evidence 'looked it up'", None),
-    "journal": ("", None),
-    "journal backup": ("another.sqlite", None),
-    "journal restore": ("copy.sqlite --by Ada --evidence 'backup of today'", None),
-    "journal move": ("--by Ada", None),
-    "periods": ("", None),
-    "periods close": ("2026-08 --by Ada", None),
-    "periods reopen": ("2026-07 --by Ada --reason late", None),
-    "sandbox serve": ("", None),
-    "sandbox sample-data": ("samples", None),
-    "sandbox reset": ("--yes", None),
-    "snapshots": ("", None),
-}
-# Those whose result is a table, which JSON has as a list of rows.
-TABLES = {
-    *("check", "guide", "fixes", "spend", "versus", "categories", "employees", "compare", "config"),
-    *("accounts list", "accounts create", "export status", "mappings", "periods", "snapshots"),
-}
+# By command: its arguments, where {…} stands for something of the world, a code that it may end with besides
+# 0, and whether its result is a table, which JSON has as a list of rows.
+MAIN_PATHS = {case["command"]: case for case in lines_of("cli/main_paths.csv")}
 # Two jobs with the same entries are made in tests of the journal, a workbook in `test_fixes_command`.
 NEEDS_MORE = {"export tick-off", "fixes"}
 IN_A_DATABASE = {"journal move"}
@@ -161,11 +117,12 @@ def test_the_main_path_is_read_by_a_program(command, world, request, monkeypatch
         monkeypatch.setenv("BKTOOLS_SENT_LOG_DIR", str(tmp_path / "sent_log"))
         invoke("journal")
         monkeypatch.setenv("BKTOOLS_JOURNAL", postgres.address(database))
-    arguments, code = MAIN_PATHS[command]
-    line = f"{command} {arguments.format(**world)}{'' if command == 'mcp' else ' --format json'}"
+    case = MAIN_PATHS[command]
+    code = Exit[case["also"] or "DONE"]
+    line = f"{command} {case['arguments'].format(**world)}{'' if command == 'mcp' else ' --format json'}"
     text = served_until_it_answers(line) if command == "sandbox serve" else invoke(line, code).stdout
     value = json.loads(text, parse_constant=pytest.fail)
-    assert isinstance(value, list if command in TABLES else dict)
+    assert isinstance(value, list if case["result"] == "table" else dict)
     assert value or command in {"fixes", "compare", "versus", "accounts create"}
 
 
@@ -189,7 +146,7 @@ def test_an_error_of_every_command_is_read_by_a_program(run):
     """With --format json an error is one object: kind, message, what to do, page of the guide, fields."""
     unknown = defaultdict(lambda: "x.csv", event="1")
     for path, command in working_commands().items():
-        line = f"{path} {MAIN_PATHS[path][0].format_map(unknown)} --format json"
+        line = f"{path} {MAIN_PATHS[path]['arguments'].format_map(unknown)} --format json"
         lines = {"UsageError": (f"{line} --nothing", Exit.USAGE)}
         options = {name for parameter in command.params for name in parameter.opts}
         # The table of `check` has the error of a setting as a row; a plan, and a file that is shown, are read

@@ -8,8 +8,13 @@ from typing import Any
 import pyarrow as pa
 
 from bktools.close.actions import Action, StepResults, actions_of
-from bktools.close.entries import COLUMNS
+from bktools.close.entries import ENTRY_COLUMNS
 from bktools.findings.check import SERVICE
+
+COMMANDS = {
+    "unknown_account": "bktools accounts import FILE",
+    "maybe_booked": "bktools export not-booked ENTRIES",
+}
 
 
 def entries_of(*rows: dict[str, Any]) -> pa.Table:
@@ -17,7 +22,7 @@ def entries_of(*rows: dict[str, Any]) -> pa.Table:
     usual = {"fate": "held_back", "currency": "EUR", "split_line": 0}
     numbered = [usual | {"id": f"entry {number}", "line": number} | row for number, row in enumerate(rows)]
     return pa.Table.from_pylist(
-        [{"amount": Decimal(row.pop("money", "1.00"))} | row for row in numbered], COLUMNS
+        [{"amount": Decimal(row.pop("money", "1.00"))} | row for row in numbered], ENTRY_COLUMNS
     )
 
 
@@ -43,7 +48,7 @@ def of_account(check: str, account: str | None, **columns: Any) -> dict[str, Any
 def results_of(entries: pa.Table, **given: Any) -> StepResults:
     """Return what a close found in which nothing is wrong but what is given."""
     usual: dict[str, Any] = dict.fromkeys(("findings", "accounts", "jobs", "created"), ())
-    usual |= {"unknown_outcomes": {}, "own": "EUR", "import_accounts": "bktools accounts import FILE"}
+    usual |= {"unknown_outcomes": {}, "own": "EUR", "commands": COMMANDS}
     return StepResults(entries, **(usual | given))
 
 

@@ -11,9 +11,10 @@ from step_results import entries_of, finding, results_of
 
 import bktools
 from bktools.close.actions import CHANGED, actions_of
-from bktools.close.entries import COLUMNS
+from bktools.close.entries import ENTRY_COLUMNS, OF_REASON
 from bktools.close.figures import LARGEST, LARGEST_OF_OTHERS, Figures, spent_table
 from bktools.close.sentences import name_of, not_spent, step_of
+from bktools.frames.sums import with_one_reason
 from bktools.wording import words
 
 NAMES = ("id", "supplier", "category_id", "category_name", "amount", "currency", "fate")
@@ -23,7 +24,9 @@ def _table(*rows: tuple) -> pa.Table:
     usual = dict.fromkeys(NAMES)
     listed = [usual | dict(zip(NAMES, row, strict=False)) for row in rows]
     listed = [row | {"fate": row["fate"] or "exported", "split_line": 0} for row in listed]
-    return pa.Table.from_pylist(listed, pa.schema([COLUMNS.field(name) for name in (*NAMES, "split_line")]))
+    return pa.Table.from_pylist(
+        listed, pa.schema([ENTRY_COLUMNS.field(name) for name in (*NAMES, "split_line")])
+    )
 
 
 MONTH = _table(
@@ -128,7 +131,9 @@ def test_the_page_says_what_of_all_entries_was_not_spent():
 
 def test_an_entry_is_spent_in_the_month_that_met_it_first():
     """What a month held back stays its own, also when the next one exports it."""
-    columns = {name: COLUMNS.field(name).type for name in ("id", "date", "amount", "currency", "reason")}
+    columns = {
+        name: ENTRY_COLUMNS.field(name).type for name in ("id", "date", "amount", "currency", "reason")
+    }
     more = {"state": pa.large_string(), "sent_in": pa.large_string()}
     schema = pa.schema(columns | more | {"split_line": pa.int64()})
     usual = {"amount": Decimal("1.00"), "currency": "EUR", "split_line": 0}
@@ -197,7 +202,7 @@ HELD_LINES = [
 def test_an_entry_is_held_back_by_one_reason():
     """The first error of its lines; the reasons add up, and the steps have the figures' numbers."""
     frame = pd.DataFrame(HELD_LINES, columns=["id", "split_line", "reason", "money"])
-    entries = entries_of(*frame.to_dict("records"))
+    entries = with_one_reason(entries_of(*frame.to_dict("records")), OF_REASON)
     findings = [
         finding(reason, None, id=entry, line=line) for line, (entry, _, reason, _) in enumerate(HELD_LINES)
     ]

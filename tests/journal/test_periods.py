@@ -15,11 +15,9 @@ import bktools
 from bktools.errors import ArgumentError, JournalError
 from bktools.export.plan import BatchRequest
 from bktools.frames.incoming import in_memory
-from bktools.frames.schema import EXPORTED_ENTRIES
 from bktools.journal.attempts import record_intent, record_outcome
 from bktools.journal.periods import approve, record_close
 from bktools.journal.resolving import resolve
-from bktools.journal.tables import table_of
 from bktools.journal.writable import WritableJournal
 
 
@@ -258,16 +256,3 @@ def test_the_facts_of_the_newest_claim_count(journal):
     claimed(journal, of_amounts("a", "4.00"))
     claimed(journal, batch("a", 0))
     assert kept(journal) == [("4.00", None, None)], "nothing new is known"
-
-
-def test_amounts_of_a_history_have_the_scale_of_the_finest():
-    """Amounts of 0, 2 and 3 decimals, and of more than 38 digits together, are shown without rounding."""
-    long, schema = "9" * 36, pa.schema([EXPORTED_ENTRIES.field("amount")])
-    for texts, kind in (
-        (["1500", "-12.50", "3.125", None], pa.decimal128(38, 3)),
-        ([None], pa.decimal128(38, 0)),
-        ([long, "0.0001"], pa.decimal256(76, 4)),
-    ):
-        column = table_of([[{"amount": text} for text in texts]], schema).column("amount")
-        assert column.type == kind
-        assert column.to_pylist() == [text and Decimal(text) for text in texts]

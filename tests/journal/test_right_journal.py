@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from batches import ADDRESS, COMPANY, ENTRIES, LOOKED, OTHER_COMPANY, batch, beg
 import bktools
 from bktools import disk
 from bktools.errors import JournalError, StorageError
-from bktools.journal import computer, memory
+from bktools.journal import memory
 from bktools.journal.attempts import record_intent
 from bktools.journal.claims import claim
 from bktools.journal.folders import FILE, folder_of, machine_folder
@@ -242,18 +241,6 @@ def test_a_renamed_environment_is_asked_about(settings):
 def begun_without_a_word(journal) -> None:
     with journal.lock(COMPANY):
         claim(journal, [batch("b", 0)], "plan")
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the file of Linux is read")
-def test_a_computer_has_an_identity_or_none(tmp_path, monkeypatch):
-    """It is a digest, and a container without the file, or with an empty one, has none."""
-    for content, length in (("b2f1c9\n", 16), ("", 0), (None, 0)):
-        path = tmp_path / f"machine-id-{content}"
-        if content is not None:
-            path.write_text(content)
-        monkeypatch.setattr(computer, "MACHINE_ID", path)
-        identity = computer.this_computer.__wrapped__()
-        assert (len(identity), "b2f1c9" in identity) == (length, False)
 
 
 def test_a_changed_address_is_accepted_once(machine):

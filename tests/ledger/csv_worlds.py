@@ -8,14 +8,16 @@ column `expected_voucher` has the one that is the entry's own, where others are 
 from __future__ import annotations
 
 import csv
+import functools
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
-from bktools import read_general_ledger
+from bktools import LedgerMatch, match_ledger, read_general_ledger
 
 FOLDER = Path(__file__).parents[1] / "worlds" / "ledger"
 MONEY = pd.ArrowDtype(pa.decimal128(38, 2))
@@ -37,6 +39,12 @@ def entries_of(name: str) -> pd.DataFrame:
 def ledger_of(name: str) -> pd.DataFrame:
     """Return the ledger of a world."""
     return read(FOLDER / f"{name}{LEDGER}")
+
+
+@functools.cache
+def match_of(name: str, **options: Any) -> LedgerMatch:
+    """Return the match of a world, which is made once for all tests."""
+    return match_ledger(entries_of(name), ledger_of(name), **options)
 
 
 def read(path: Path) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from collections import Counter
 from decimal import Decimal
 
 import pytest
-from csv_worlds import NAMES, entries_of, ledger_of, lines_of, read, write
+from csv_worlds import NAMES, entries_of, lines_of, match_of, read, write
 
 from bktools import match_ledger
 
@@ -64,7 +64,7 @@ def followed(lines, row, postings, number, sign):
 def test_followed_advice_is_gone(name, tmp_path):
     """Each order that a world's findings give is done in its ledger: none is given again."""
     entries, lines = entries_of(name), lines_of(name)
-    match = match_ledger(entries, ledger_of(name))
+    match = match_of(name)
     orders = [
         row
         for row in match.findings.to_dict("records")

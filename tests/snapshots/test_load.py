@@ -81,29 +81,6 @@ def test_as_of_reads_history_alone(sandbox, service):
         bktools.load_categories(as_of="2020-01-01", service=service)
 
 
-@pytest.mark.parametrize(
-    ("moment", "in_utc"),
-    [
-        (dt.datetime(2020, 10, 31, 12), "12:00"),  # noqa: DTZ001 - what it means is the question
-        (pd.Timestamp(2020, 10, 31, 12), "12:00"),
-        (dt.datetime(2020, 10, 31, 12, tzinfo=dt.timezone(dt.timedelta(hours=2))), "10:00"),
-        ("2020-10-31T12:00:00", "12:00"),
-        (dt.date(2020, 10, 31), "23:59"),
-    ],
-)
-def test_a_moment_means_utc_on_any_machine(served_by, monkeypatch, moment, in_utc):
-    """A moment without a zone is UTC whatever the zone of the machine; one with a zone is converted."""
-    service = served_by(lambda _: NO_ROWS)
-    monkeypatch.setenv("TZ", "Asia/Tokyo")
-    time.tzset()
-    try:
-        with pytest.raises(SnapshotNotFoundError, match=f"up to 2020-10-31 {in_utc} UTC"):
-            bktools.load_categories(as_of=moment, service=service)
-    finally:
-        monkeypatch.undo()
-        time.tzset()
-
-
 def test_bad_arguments_name_the_argument(service):
     """Each is refused before anything is sent."""
     for arguments, line in (

@@ -22,7 +22,6 @@ from caches import COMPANY, QUERY, Cache
 import bktools
 from bktools.errors import SnapshotNotFoundError, StorageError
 from bktools.snapshots.snapshot import Query
-from bktools.snapshots.store import Store
 
 # More by these variables, however long they take.
 KILLS = int(os.environ.get("BKTOOLS_TEST_KILLS", "100"))
@@ -158,17 +157,6 @@ def test_other_files_are_no_snapshots(cache):
     cache.commit(2)
     assert [cache.name_in(snapshot) for snapshot in cache.history()] == ["1", "2"]
     assert {name for name in names if not (folder / name).exists()} == {".tmp-old"}
-
-
-def test_a_column_that_a_snapshot_lacks_is_null(service):
-    """A snapshot of an earlier version without one of today's columns is read; the column is null."""
-    frame = bktools.load_categories(service=service)
-    store, query = Store(service.settings), Query("categories", {"company_id": service.settings.company})
-    rows, facts = store.read(store.history(query)[-1])
-    store.append(query, rows.drop_columns(["metadata"]), facts)
-    again = bktools.load_categories(as_of=dt.datetime.now(dt.UTC), service=service)
-    assert again["metadata"].isna().all()
-    assert (again.dtypes.equals(frame.dtypes), again["name"].equals(frame["name"])) == (True, True)
 
 
 def writes_and_reads(folder, name):
