@@ -161,7 +161,7 @@ def budget_tables(
         )
         for by in (keys, [])
     )
-    labels = [_label(row, keys, words) for row in rows.iter_rows(named=True)]
+    labels = [_label(row, keys) for row in rows.iter_rows(named=True)]
     rows = rows.select(pl.Series("about", labels, pl.String), pl.all())
     parts = {"all_budget": rows, "budget": rows.filter(is_large), "budget_total": totals}
     return {name: to_arrow(table) for name, table in parts.items()}
@@ -171,12 +171,7 @@ def _named(tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
     return {name: tables[name] for name in ("categories", "employees", "accounts")}
 
 
-def _label(row: Mapping[str, Any], keys: Sequence[str], words: Words) -> str:
-    """Return the names of a row; the service lacks one whose name is its ID. All are of one company."""
-    names: list[str] = []
-    for key in (key for key in keys if key != "company"):
-        columns, identifier = KEYS[key]
-        known = [row[name] for name in columns if row.get(name)]
-        is_unknown = identifier is not None and known == [row.get(identifier)]
-        names += [words(f"unknown.{key}")] if is_unknown else known
-    return " ".join(names)
+def _label(row: Mapping[str, Any], keys: Sequence[str]) -> str:
+    """Return the names of a row. All rows are of one company."""
+    columns = (name for key in keys if key != "company" for name in KEYS[key][0])
+    return " ".join(row[name] for name in columns if row.get(name))

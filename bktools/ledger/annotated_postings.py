@@ -243,7 +243,12 @@ def vouchers_of(lines: Columns) -> Numbers:
     total = lines.cents[unnamed].cumsum()
     code[unnamed] = len(lines) + np.arange(len(unnamed))
     if len(unnamed) and total[-1] == 0 and LONGEST_VOUCHER * (total == 0).sum() >= len(unnamed):
-        code[unnamed[1:]] = len(lines) + (total == 0).cumsum()[:-1]
+        is_end, account = total == 0, lines.account[unnamed]
+        # Lines on one account that cancel each other are of the next voucher.
+        begins = np.append(0, np.flatnonzero(is_end)[:-1] + 1)
+        is_alone = np.maximum.reduceat(account, begins) == np.minimum.reduceat(account, begins)
+        is_end[np.flatnonzero(is_end)[is_alone]] = False
+        code[unnamed[1:]] = len(lines) + is_end.cumsum()[:-1]
     # A number that is used again on another day is another voucher, if each day balances by itself.
     days, first = number(code, lines.day)
     of_day, balance = code[first], sums(days, len(first), lines.cents)
@@ -289,9 +294,13 @@ def contra_accounts(lines: Columns, is_used: Flags, accounts: int) -> Flags:
     lots, count_of_lot = np.unique((account * 2**40 + cents)[carries], return_counts=True)
     count_of_lot = np.append(count_of_lot, 0)  # the last one is of a lot that is not there
     there, back = (count_of_lot[places(account * 2**40 + sign * cents, lots)] for sign in (1, -1))
-    heads = heads_of(lines, accounts)
-    stay, move = (sums(heads[account], accounts, some)[heads] for some in (carries & (there > back), carries))
-    is_contra = (2 * count > sums(account, accounts, is_beside)) & (2 * stay > move)
+    stays, heads = carries & (there > back), heads_of(lines, accounts)
+    # Most amounts stay there, by number or by money: corrections are many, and small.
+    has_most = np.zeros(accounts, np.bool_)
+    for weight in (1, size):
+        stay, move = (sums(heads[account], accounts, some * weight)[heads] for some in (stays, carries))
+        has_most |= 2 * stay > move
+    is_contra = (2 * count > sums(account, accounts, is_beside)) & has_most
     carried, costs = sums(account, accounts, carries * size), np.abs(cost)
     is_main = is_contra & ((count >= OFTEN * (cost != 0).sum()) | (carried >= OFTEN * costs.sum()))
     # A seldom one is a contra account, too, unless it stands beside a main one: then it is a cost.

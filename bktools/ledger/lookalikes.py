@@ -1,6 +1,6 @@
 """The last word: whether a free piece may be an entry's after all.
 
-A piece is free if no proven pair has it, and not all cheapest stories use it. Three steps ask:
+A piece is free if no proven pair has it, and not all cheapest stories use it. Three questions:
 
     missing      Nothing is missing if a story may use a free piece for it; if one has its name, or on its
                  account its amount on any day, all words of one of its texts, the sum of entries in a row
@@ -8,8 +8,6 @@ A piece is free if no proven pair has it, and not all cheapest stories use it. T
                  hold it.
     corrections  None is ordered, before somebody has looked, if a free piece on any account has its size on
                  any day, or all words of one of its texts within weeks.
-    second ones  An entry whose amount is its own is booked, but may be so twice, if a free piece on its
-                 account has its amount and its name: not a month later, when it is the next charge.
     sending      An entry that was not sent is held back by what speaks against missing, from three days
                  before it on; in a ledger of sums, and if its own amount there is not known, by any posting
                  on its account.
@@ -33,8 +31,6 @@ from bktools.ledger.telling import Telling, leave_open
 from bktools.ledger.verdict import BOOKED, Reason, Status
 from bktools.ledger.working_papers import WorkingPapers
 
-# Days from one monthly charge to the next.
-MONTH = 30
 # Statuses that order a correction of the books.
 ORDERS = (Status.MISSING, Status.BOOKED_TWICE, Status.ANOTHER_AMOUNT, Status.ANOTHER_ACCOUNT)
 
@@ -64,11 +60,6 @@ class Lookalikes:
             for size in {abs(cents) for cents in (piece.gross, *piece.nets.values(), *piece.lines)}:
                 self._by_size[size].append(piece)
 
-    @property
-    def sizes(self) -> Collection[int]:
-        """The sizes of the pieces."""
-        return self._by_size.keys()
-
     def may_hold(self, x: Entry, group: Group) -> list[Piece]:
         """Return the pieces that may hold an entry: it is not missing."""
         free = self._practice.free
@@ -82,13 +73,6 @@ class Lookalikes:
             piece for piece in self._of_amount(x) if is_silent or not self._practice.denies([x], piece.text)
         ]
         return [*self._in_a_row[x.e], *in_stories, *named, *in_words, *self._with_more(x, group.due), *far]
-
-    def second(self, x: Entry) -> list[Piece]:
-        """Return the pieces that may book an entry again; those of an equal entry are not told apart."""
-        pieces = self._of_amount(x) if self._papers.is_single(x) else []
-        pieces = [piece for piece in pieces if piece.day >= x.day and x.is_named_in(piece.text)]
-        is_monthly = any(abs(piece.day - x.day - MONTH) <= UNDER_A_WEEK for piece in pieces)
-        return [piece for piece in pieces if not is_monthly or x.is_named_alone_in(piece.text)]
 
     def _of_amount(self, x: Entry) -> list[Piece]:
         """Return the pieces with an entry's amount on its account, on any day."""
@@ -186,11 +170,6 @@ def look_first(papers: WorkingPapers, free: Lookalikes) -> None:
         others = named[own != own[:1]].tolist() if draft.status[x.e] != Status.BOOKED_TWICE else []
         similar = papers.first_rows(piece for piece in free.similar(x) if piece.v not in own)
         draft.look_first[x.e] = [*others, *similar]
-    is_booked = (draft.status[entries.e] == Status.BOOKED) & entries.sent
-    is_booked &= np.isin(np.abs(entries.cents), [*free.sizes])
-    for x in papers.of(entries.e[is_booked].tolist()):
-        if rows := papers.first_rows(free.second(x)):
-            draft.look_first[x.e] = rows
     group = draft.posting_group[lines.row]
     is_of_sent = (group >= 0) & np.isin(group, draft.group[entries.e[entries.sent]])
     groups, unsent = papers.matching.groups, np.flatnonzero(~draft.has(*BOOKED)[entries.e] & ~entries.sent)

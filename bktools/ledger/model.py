@@ -1,56 +1,39 @@
 """The verdict of a general ledger about exported entries: booked, contradicted, or open.
 
-A ledger books GROUPS of entries as VOUCHERS. Its BOOKING UNIT says which entries make a group: an entry, a
-receipt of several lines, a document, a supplier's day, a day (of the calendar, the working week, or the open
-month), a week, a batch (or a week, supplier or employee of it), a month; over all accounts, or account by
-account. A voucher's COST SIDE, all of it but its contra accounts, is the sum of its group, on the group's
-accounts, in the GATE: so many days after the group as this ledger's vouchers follow. The days count from the
-group's last day, the end of its week or month, or the day of sending: whichever makes the gate narrowest.
+A ledger books GROUPS of entries as VOUCHERS. The BOOKING UNIT says which entries make a group: one entry, the
+lines of one receipt, a document, a supplier's day, a day, a week, a batch or a month, over all accounts or
+account by account. The COST SIDE of a voucher is all of it but its contra accounts. It is the total of its
+group, to the cent, on the group's accounts. The voucher follows in the GATE: so many days after the group as
+in this ledger usually.
 
-1. Vouchers: by number, else document, else running balance. Contra accounts carry at least half of the costs
-   in most of their vouchers, and more than half of these amounts do not come back: without such an account,
-   vouchers have no cost side, and entries stay open. The side of costs is that of most postings, or as given.
-2. Unit and gate: the finest unit that explains nearly as many entries as the best one (within 5%); a receipt
-   of several lines is as fine as an entry. The gate holds 97% of the vouchers whose amount is singular; with
-   fewer than five of these it is 0 to 6 days.
-3. Proven: groups and vouchers of equal accounts and total, as many of one as of the other in one stretch of
-   days. The text denies an equal amount, where nine in ten vouchers carry the text of their entry, or else
-   its employee's name; a singular one only with no word of it. A voucher by a seldom contra account proves
-   nothing without a text.
-4. Tax: a voucher of one account is compared with its tax. For vouchers of several accounts, rates are solved
-   from all of them together, and used only if they give the postings to the cent. Then each account of a
-   voucher, or each line, is a voucher of its own; or each line with the tax that follows it, without a rate.
-5. Foreign entries compare by original amounts, where the ledger keeps them: an account has such amounts as
-   an account of its own. Their tax may have none, so that no amount of theirs is called wrong. Else an
-   entry that is alone in its group is booked at what the one voucher shows that only it can have; in a
-   ledger of sums, two vouchers have to show a rate within 3%.
-6. A proven pair is judged again if a free posting near it, on its account, of the entries' kind or with the
-   entry's text, has its amount (it may be a second booking) or the opposite (it may take the entry back, or
-   move it); or if it has the opposite, and no other entry and no other posting has the amount. Such an entry
-   is not certain until a story uses the posting. The words of one entry alone, with a number in them, say
-   so for a quarter, unless more than two postings of the amount have them: a charge of each month. A sum and
-   a receipt are judged again as a whole, too. Groups are open of which one posting takes several entries
-   back. A voucher with the move of its net is one booking.
-7. STORIES tell each open group: booked, left out, on another account, twice, taken back, of another amount. A
-   story costs one for each mistake (`stories` has the table of the finer ones), and one for each posting of
-   the entries' kind (contra accounts and cost centre of proven vouchers) that it leaves unexplained; two, if
-   that names an entry. A status is given where ALL CHEAPEST STORIES AGREE on it. Everything else is open: its
-   group, its difference, its candidates.
-8. Missing is the last word: the unit explains 80% of the entries, the ledger covers the gate, no open sum is
-   nearby, and no free posting may hold the entry: none that a story may use for it, none with its name, none
-   on its account with all words of one of its texts, or with the sum of entries in a row with it. A posting
-   without an original amount may hold an entry that has one. A free posting of its size, or with its words,
-   on any account is to be looked at before a correction is ordered (`lookalikes` has the table).
+1. Vouchers go by number, else by document, else by the running balance. A contra account (creditor, bank,
+   card, clearing) carries at least half of the costs in most of its vouchers, and most of its amounts stay
+   there. Without one there is no cost side, and all stays open.
+2. The booking unit is the finest one that explains nearly as many entries as the best (within 5%). The gate
+   holds 97% of the vouchers whose amount occurs once; with fewer than five of these it is 0 to 6 days. It
+   counts from the group's day, the end of its week or month, or the day of sending: where it is narrowest.
+3. Proven: an amount on an account has as many vouchers as groups in one stretch of days. Where nine in ten
+   vouchers carry a text of their entry, one without it proves nothing.
+4. Tax: what makes costs gross. Rates are solved from all vouchers together, and used only if they give the
+   postings to the cent. Then each account of a voucher, or each of its lines, is a voucher of its own.
+5. Foreign entries compare by original amounts, if the ledger keeps them. Else an entry alone in its group is
+   booked at what the one voucher shows that only it can have. No rate is estimated.
+6. Reopened: a proven pair near which a free posting has its amount again (booked twice?) or the opposite
+   (taken back?), on its account and of the entries' kind: by the same contra accounts and cost centre;
+   or with the entry's own words, for a quarter.
+7. Stories tell each open or reopened group: booked, left out, on another account, booked twice, taken back,
+   of another amount. A story costs one for each mistake that it needs (`stories` has the table), and one for
+   each posting of the entries' kind that it leaves unexplained; two, if that names an entry. An entry gets
+   a status where ALL CHEAPEST STORIES AGREE on it. All else is open: a group, its difference, its candidates.
+8. Missing is the last word: the unit explains 80% of the entries, the ledger covers the gate, and nothing
+   free may hold the entry (`lookalikes` has the list).
 
-Below 50% of five or more entries nothing is decided beyond the proven pairs. If no unit explains 5%, the unit
-is the finest of those whose sums are near to vouchers. The likeliest entries of a group
-are those whose mistake, alone or with one other, is the difference. The ledger covers its days from the
-first of a month, if it is not silent there for longer than usual; an entry whose gate lies outside is not
-comparable, where five singular vouchers show the gate. What takes back comes after. A charge of a month
-later is another month's.
+If the unit explains less than half of five or more entries, only exact pairs are booked. An entry whose gate
+is outside of the ledger's days is not comparable. What takes back comes after; a charge of a month later is
+another month's.
 
-It cannot tell: which entry of a sum has a wrong amount, which of equal entries is missing, accounts that are
-mapped, a sum with a foreign entry and others.
+It cannot tell which entry of a sum has an amount that is some units off, which of equal entries is missing,
+accounts that are mapped, or a sum with a foreign entry and others.
 
 Asserted: pairs have equal accounts and totals, and are in the gate; a group has one voucher, and a posting
 one group; an entry gets its status once, and each gets one.
@@ -408,6 +391,11 @@ def _leave_unknown(papers: WorkingPapers, group: Group) -> None:
     if part >= 0:
         booked = int(parts.total[part])
         rows = papers.books.rows_of_part(int(parts.v[part]), int(parts.account[part])).tolist()
+        # What was moved with the text of an entry is no difference.
+        free = papers.practice.free
+        for account in group.accounts:
+            moves = [p for p in free.on(account, group.start, group.due + LATEST) if p.is_move]
+            booked += sum(p.nets[account] for p in moves if free.named.get(p.id))
         others = likeliest(_without_named(papers, group), booked - group.total)
         leave_open(papers, group, others, Reason.SEVERAL_STORIES, rows, booked)
         return

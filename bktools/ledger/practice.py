@@ -66,11 +66,11 @@ class Practice:
         """Return how many mistakes a piece outside of its gate needs.
 
         Before its entries, or a week after the gate, it is as likely of another matter, such as the next
-        month's charge, unless it names an entry in the days of the entries.
+        month's charge, unless it has words of an entry alone in the days of the entries.
         """
         is_soon = group.start <= piece.day <= group.due + self.gate[1] + UNDER_A_WEEK
         is_in_days = piece.day <= self.last_entry + self.gate[1]
-        is_named = is_in_days and any(x.is_named_in(piece.text) for x in group.entries)
+        is_named = is_in_days and any(x.is_named_alone_in(piece.text) for x in group.entries)
         return 1 if is_soon or is_named else 2
 
     def is_near(self, group: Group, piece: Piece, x: Entry) -> bool:
@@ -170,7 +170,8 @@ def may_hold(practice: Practice, group: Group) -> list[Piece]:
 def _of_its_amounts(practice: Practice, group: Group) -> Iterator[Piece]:
     """Yield the pieces with an amount of a group, on any account: on time, or its own by text or account."""
     first, last = group.start, group.due + LATEST
-    sizes = {size + off for size in group.amounts for off in range(-practice.slack, practice.slack + 1)}
+    offs = range(-practice.slack, practice.slack + 1)
+    sizes = {size + off for size in group.amounts for off in offs}
     for account, size in itertools.product(sorted(group.accounts), sorted(sizes)):
         for piece in practice.free.of_size.get((account, size), ()):
             # What takes back comes after.
@@ -180,7 +181,8 @@ def _of_its_amounts(practice: Practice, group: Group) -> Iterator[Piece]:
                 is_own or not piece.gross or any(map(piece.takes_away, group.entries))
             ):
                 yield piece
-    for amount in {group.total, *(x.cents for x in group.entries)}:
+    amounts = {cents + off for cents in (group.total, *(x.cents for x in group.entries)) for off in offs}
+    for amount in sorted(amounts):
         for piece in practice.free.of_gross.get(amount, ()):
             is_after = first <= piece.day <= last
             if practice.is_on_time(group, piece) or (

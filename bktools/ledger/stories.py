@@ -9,9 +9,11 @@ A story has the pieces of the ledger that are the group's own, and what became o
     reversed             an entry is taken back by a later piece: one
     another amount       one entry, and a piece of another amount that is its own by place and text: one;
                          open, if the amount is the entry's without another of the ledger's taxes
-    late                 a piece after the gate: one more; more than a week after it: two more
+    late                 a piece after the gate: one more; before the group, or a week after the gate: two
+                         more, without words of the entry alone
     in other words       a piece whose text is of no entry of the group: two more
-    two mistakes         a sum in its place that no single mistake explains: two, and the entries are open
+    two mistakes         a sum in its place that no single mistake explains: two, and the entries are open;
+                         one, if whole units are the difference, as a slip of the pen makes it
 """
 
 from __future__ import annotations

@@ -187,7 +187,9 @@ class Telling:
         ):
             return False
         if piece.gross * group.total > 0:  # a second one comes soon, and its text is of the entry
-            is_own = practice.carried is not None and piece.day - group.due < practice.gate[1] + UNDER_A_WEEK
+            late = piece.day - group.due
+            is_soon = practice.gate[0] <= late < practice.gate[1] + UNDER_A_WEEK
+            is_own = practice.carried is not None and is_soon
         else:
             is_own = practice.carried is not None or all(self.papers.is_single(x) for x in group.entries)
         return is_own and group.accounts <= piece.nets.keys()

@@ -51,11 +51,12 @@ def expected_entries(entries: Any, month: Month, *, as_of: dt.date | str | None 
     An entry is expected when its supplier, with the same category and currency, came in the month before and
     in two of the three months before that, within six days of the same day of the month and within a quarter
     of the same amount. It has come when an entry of the month has at least half and at most one and a half
-    times the amount, on any day and in any category; it is late when one of the month after is not that
-    month's own. It is due until its usual day has passed, then missing. Nothing is estimated: the amount is
-    the median of those that came. Of a supplier of which more than a tenth of the entries with the category
-    have other days or amounts, only what came with equal amounts is expected, and nothing of one with more
-    than a hundred of them in four months, because they would agree by chance.
+    times the amount, on any day and in any category, or any amount on its usual day where its supplier comes
+    once a month; it is late when one of the month after is not that month's own. It is due until its usual
+    day has passed, then missing. Nothing is estimated: the amount is the median of those that came. Of a
+    supplier of which more than a tenth of the entries with the category have other days or amounts, only what
+    came with equal amounts is expected, and nothing of one with more than a hundred of them in four months,
+    because they would agree by chance.
 
     Parameters
     ----------
@@ -192,11 +193,16 @@ def _matches(entries: pl.DataFrame) -> pl.DataFrame:
             is_moved=c.category.ne_missing(c.other_category),
         )
     )
+    # What comes once a month, and on its day, has come at whatever price.
+    is_on_its_day = ~c.is_moved & (c.days <= USUAL_DAYS)
+    has_any_price = (c.known <= MONTHS) & is_on_its_day & (c.amount.sign() == c.other_amount.sign())
     roles = (
         pairs.filter("is_usual", ~c.is_moved, c.months.is_between(1 - MONTHS, -1)).with_columns(
             role=c.months
         ),
-        pairs.filter(c.change <= OTHER_PRICE, c.other_ago == 0).with_columns(role=pl.lit(CAME, pl.Int64)),
+        pairs.filter((c.change <= OTHER_PRICE) | has_any_price, c.other_ago == 0).with_columns(
+            role=pl.lit(CAME, pl.Int64)
+        ),
         pairs.filter("is_usual", c.months == 2, c.other_ago == -1).with_columns(role=pl.lit(NEXT, pl.Int64)),
         pairs.filter(c.change <= USUAL_SHARE, c.other_ago == -1).with_columns(role=pl.lit(LATE, pl.Int64)),
     )
