@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import accumulate
 
 from bktools.caller import is_command
-from bktools.visible import printable, visible_line, width
+from bktools.visible import printable, unbroken, visible_line, width
 
 GAP = "  "
 INDENT = "  "
@@ -54,7 +54,7 @@ def _folded(line: str, columns: int) -> str:
     wrap = textwrap.TextWrapper(
         columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
-    return wrap.fill(line) if width(line) > columns else line
+    return wrap.fill(unbroken(line)) if width(line) > columns else line
 
 
 def laid_out(

@@ -11,6 +11,7 @@ _UNSAFE = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2
 # Signs of this project, for consoles that lack them.
 _PLAIN = str.maketrans({"✖": "x", "▲": "!", "●": "o", "→": "->"})
 _IN_LINES = re.compile(f"[{_UNSAFE}]")
+_MONEY = re.compile(r"(?<=\b[A-Z]{3}) (?=[\N{MINUS SIGN}-]?\d)")
 _IN_ONE_LINE = re.compile(rf"[\t\n{_UNSAFE}]")
 
 
@@ -26,6 +27,11 @@ def visible_line(text: str) -> str:
     """Return text as one line: as `visible`, with line ends and tabs escaped too."""
     # Nearly every text is printable, which takes a fraction of the time to know.
     return text if text.isprintable() else _IN_ONE_LINE.sub(_escape, text)
+
+
+def unbroken(text: str) -> str:
+    """Return text in which no line ends between a currency and its amount."""
+    return _MONEY.sub("\N{NO-BREAK SPACE}", text)
 
 
 def one_line(text: str, longest: int) -> str:

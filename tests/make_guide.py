@@ -13,7 +13,7 @@ import bktools
 from bktools.cli.exits import Exit
 from bktools.cli.guide import FOR_ANALYSTS, TOPICS, text_of, title_of, with_commands
 from bktools.export.checks import CHECKS as OF_ENTRIES
-from bktools.findings.check import FATES, SEVERITIES, Check
+from bktools.findings.check import ERP, FATES, SEVERITIES, WARNING, Check
 from bktools.frames.schema import BATCH_STATES
 from bktools.journal.schema import ACCOUNT_STATES
 from bktools.ledger.findings import FINDINGS as OF_LEDGERS
@@ -52,6 +52,8 @@ def table(headings: str, rows: Iterable[Iterable[object]]) -> str:
 
 # A code, its severity, and who acts.
 Item = tuple[str, str, str]
+# What a close calls an entry of an earlier month that it has closed itself.
+CLOSED_PERIOD: Item = ("closed_period", WARNING, ERP)
 
 
 def _items(checks: Iterable[Check]) -> list[Item]:
@@ -123,7 +125,7 @@ def _outcomes(states: Iterable[str], *, of_accounts: bool) -> str:
 BLOCKS: dict[str, Callable[[], str]] = {
     "fates": lambda: table("fate, meaning", ((f"`{fate}`", MEANING_OF_FATE[fate]) for fate in FATES)),
     "errors of entries": lambda: _checks("entry", _items(OF_ENTRIES), SEVERITIES[:1]),
-    "warnings of entries": lambda: _checks("entry", _items(OF_ENTRIES), SEVERITIES[1:]),
+    "warnings of entries": lambda: _checks("entry", [*_items(OF_ENTRIES), CLOSED_PERIOD], SEVERITIES[1:]),
     "findings of accounts": lambda: _checks("account", _items(OF_ACCOUNTS)),
     "statuses of the ledger": _ledger,
     "outcomes of export jobs": lambda: _outcomes((*BATCH_STATES, "BLOCKED"), of_accounts=False),

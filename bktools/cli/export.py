@@ -56,8 +56,10 @@ def compose(
 
     Example: bktools export compose entries.csv --out october.plan
     """
+    from bktools.export.checks import CLEARED
     from bktools.export.plan_file import write_plan
     from bktools.journal.export_jobs import earlier_exports
+    from bktools.journal.folders import NOT_BOOKED, command_for
     from bktools.journal.records import this_process
     from bktools.journal.right_journal import first_export_question
     from bktools.journal.writing import open_up_to_date
@@ -88,6 +90,11 @@ def compose(
             month=month,
         )
         text.say(plan.overview())
+        held = plan.not_ready[plan.not_ready["reason"].isin(CLEARED)]
+        for company, ids in held.groupby("company_id")["id"].unique().items():
+            clearing = NOT_BOOKED.replace("ENTRIES", " ".join(ids))
+            command = command_for(settings.environment, clearing, str(company))
+            text.say(words()("command.not_booked", command=command))
         file = plan_file or Path(f"export-{plan.plan_id}.plan")
         write_plan(plan, file, made_for=settings.identity, made_by=this_process())
     if csv is not None:
@@ -246,7 +253,7 @@ def import_elsewhere(
 
     with books.connected() as service:
         company_id = rules.company_of(service.settings)
-        rows = _exported(reading.read_entries(entries, mapping, company_id, {}))
+        rows = _exported(reading.read_entries(entries, mapping, company_id, {}, required=("id",)))
         table = in_memory(rows.drop_duplicates("id"))
         columns = {"entry_id": texts_of(table, "id"), **{name: texts_of(table, name) for name in ENTRY_DATA}}
         listed = [

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Say = Callable[[str], None]
 
+# The width of the names of steps.
+LONGEST_STEP = 14
 # By the word of --fail-on.
 FAIL_ON: dict[str, Callable[[Close], bool]] = {
     "held": lambda close: any(line["fate"] == "held_back" for line in close.figures.statement),
@@ -127,7 +129,8 @@ def month_end(
 
 
 def _line(texts: Words, step: str, text: str) -> str:
-    return f"  {texts(f'report.terminal.{step}') if step else '':<12} {text}"
+    name = texts(f"report.terminal.{step}") if step else ""
+    return f"  {name:<{LONGEST_STEP}} {text}".replace("\n", "\n" + " " * (LONGEST_STEP + 3))
 
 
 def _say_step(say: Say, texts: Words, step: str, result: Any) -> None:
@@ -158,7 +161,7 @@ def _say_step(say: Say, texts: Words, step: str, result: Any) -> None:
             if waiting := number_of_entries(result.held.filter(is_waiting)):
                 line = f"{line}; {texts('report.terminal.unknown_accounts', count=waiting)}"
         case "close":
-            line = f"\n{_line(texts, '', '')}".join(result.lines)
+            line = "\n".join(result.lines)
         case _:
             return
     say(_line(texts, step, line or texts("report.none")))

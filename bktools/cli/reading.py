@@ -125,8 +125,10 @@ def _once(frames: Sequence[pd.DataFrame], files: Sequence[Path]) -> list[pd.Data
         note(words()("command.entries_again", count=int(is_equal.sum())))
     if len(changed := rows[is_before & ~is_equal]):
         earlier = [files[at].name for at in changed["file"].unique()]
-        facts = {"count": changed["id"].nunique(), "first": changed["id"].iloc[0], "files": earlier}
-        note(words()("command.entries_replaced", **facts))
+        row, texts = changed.iloc[0].dropna(), words()
+        named = texts.entry(*(row.get(name) for name in ("date", "supplier", "amount", "currency")))
+        facts = {"count": changed["id"].nunique(), "first": named or row["id"], "files": earlier}
+        note(texts("command.entries_replaced", **facts))
     is_kept = ~is_before.to_numpy()
     return [frame[is_kept[rows["file"].to_numpy() == at]] for at, frame in enumerate(frames)]
 
@@ -245,4 +247,4 @@ def recognised(about: Mapping[str, Any]) -> str:
         ),
         *(texts("command.note", text=text) for text in note_sentences(about)),
     ]
-    return "\n                 ".join(lines)
+    return "\n  ".join(lines)

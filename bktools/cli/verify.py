@@ -122,8 +122,7 @@ def _say(text: results.Text, verified: Verification, books: str) -> None:
 def _say_settlement(text: results.Text, settlement: Settlement, books: str) -> None:
     """Print the evidence about a batch in doubt, with the command that records its outcome."""
     texts, batch, outcome = words(), settlement.batch_id, settlement.outcome
-    evidence = settlement.text if outcome else texts("verification.open", text=settlement.text)
-    lines = ["\n" + texts("verification.in_doubt", id=batch, text=evidence)]
+    lines = ["\n" + texts("verification.in_doubt", id=batch, text=settlement.text)]
     lines += [visible_line(f"  {posting}") for posting in settlement.postings[:MOST_POSTINGS]]
     if (more := len(settlement.postings) - MOST_POSTINGS) > 0:
         lines.append(f"  {texts('verification.more_postings', count=more)}")

@@ -19,8 +19,9 @@ from bktools.wording.numbers import month
 if TYPE_CHECKING:
     import pandas as pd
 
+SIDES = ("this", "that")
 # The last columns of the result; those before them are the keys.
-FIGURES = ("currency", "this", "that", "difference", "percent", "drivers")
+FIGURES = ("currency", *SIDES, "difference", "percent", "drivers")
 
 
 def versus(
@@ -70,15 +71,26 @@ def versus(
     note(words()("command.differences", count=len(changes), smaller=smaller))
     if not largest_first:
         changes = results.by_name(changes, shown_columns(changes)[: -len(FIGURES)], ["currency"])
-    titles = {"this": period or _named(this, sides[0]), "that": before or _named(that, sides[-1])}
-    titles = titles if len({*titles.values()}) == len(titles) else {}
+    titles = _titles([period, before], [this, that], [sides[0], sides[-1]])
     for side, counted in changes.attrs["bktools"]["questionable"].items():
-        note_questionable(counted, titles.get(side, side))
+        note_questionable(counted, titles[side])
     table.hand_over(changes, columns=shown_columns(changes), titles=titles)
 
 
-def _named(side: pd.DataFrame, files: Sequence[Path]) -> str:
-    """Return the month of a side whose days are of one month, else the names of its files."""
+def _titles(
+    periods: Sequence[str | None], frames: Sequence[pd.DataFrame], files: Sequence[Sequence[Path]]
+) -> dict[str, str]:
+    """Return the name of each side: its period or month, else the names of its files, where they differ."""
+    months = [period or _month_of(frame) for period, frame in zip(periods, frames, strict=True)]
+    stems = [", ".join(file.stem for file in side) for side in files]
+    named = [month or stem for month, stem in zip(months, stems, strict=True)]
+    sides = [words()(f"report.column.{side}") for side in SIDES]
+    titles = next((names for names in (named, stems) if names[0] != names[1]), sides)
+    return dict(zip(SIDES, titles, strict=True))
+
+
+def _month_of(side: pd.DataFrame) -> str | None:
+    """Return the month of a side whose days are of one month."""
     days = side["date"].dropna() if "date" in side else ()
     months = {month(day, words().language) for day in days}
-    return months.pop() if len(months) == 1 else ", ".join(file.stem for file in files)
+    return months.pop() if len(months) == 1 else None

@@ -214,8 +214,8 @@ class StepResults:
         The command that resolves each batch whose outcome is unknown.
     own : str, optional
         The company's own currency.
-    import_accounts : str
-        The command that imports the account list.
+    commands : mapping of str to str
+        The command of a step by its code; ENTRIES in it stands for the IDs of the step's entries.
     """
 
     entries: pa.Table
@@ -225,7 +225,7 @@ class StepResults:
     created: Rows
     unknown_outcomes: Mapping[str, str]
     own: str | None
-    import_accounts: str
+    commands: Mapping[str, str]
 
     @property
     def planned(self) -> int:
@@ -289,6 +289,7 @@ def _grouped(results: StepResults, cases: Iterable[_Case]) -> Iterator[Action]:
         facts |= {"planned": results.planned or None} if (section, code) == (OF_STEPS, UNKNOWN) else {}
         severity = min((case.severity for case in group), key=SEVERITIES.index)
         elsewhere = results.waiting.counted_elsewhere(keys, code)
+        command = command or results.commands.get(code, "").replace("ENTRIES", " ".join(ids))
         yield Action(
             section, code, severity, role, facts, tuple(things), money, ids, command, elsewhere, tuple(keys)
         )
@@ -299,8 +300,8 @@ def _things(results: StepResults, cases: Iterable[_Case]) -> Iterator[Thing]:
     of_things: dict[Any, list[tuple[Thing, _Case]]] = defaultdict(list)
     for case in cases:
         if case.thing is not None:
-            identity = case.thing.ids or case.thing.name
-            of_things[case.thing.kind, next(iter(identity.items()))].append((case.thing, case))
+            identity = tuple(case.thing.ids.items())[:1] or tuple(case.thing.name.items())
+            of_things[case.thing.kind, identity].append((case.thing, case))
     sums = results.waiting.money(
         [[key for _, case in group for key in case.keys] for group in of_things.values()]
     )
@@ -352,8 +353,7 @@ def _of_accounts(results: StepResults) -> Iterator[_Case]:
             yield _Case(OF_ACCOUNTS, row["check"], row["severity"], row["who"], facts, thing)
         elif code:
             keys = tuple(entries[row["category_id"]]) if code in NEED_ACCOUNT else ()
-            command = results.import_accounts if code == UNKNOWN else ""
-            yield _Case(OF_STEPS, code, row["severity"], row["who"], facts, thing, keys, command)
+            yield _Case(OF_STEPS, code, row["severity"], row["who"], facts, thing, keys)
 
 
 def _of_entries(results: StepResults) -> Iterator[_Case]:
@@ -373,8 +373,7 @@ def _of_entries(results: StepResults) -> Iterator[_Case]:
         thing = _thing(CATEGORY, row, row["category_name"]) if of_category else _entry(results, row)
         section, facts = (OF_STEPS, {}) if code else (OF_ENTRIES, json.loads(row["facts"]))
         person = (row.get("employee_name") or "") if row["who"] == EMPLOYEE else ""
-        command = results.import_accounts if code == UNKNOWN else ""
-        yield _Case(section, check, row["severity"], row["who"], facts, thing, (key,), command, person)
+        yield _Case(section, check, row["severity"], row["who"], facts, thing, (key,), person=person)
 
 
 def _severe(rows: Rows) -> list[Mapping[str, Any]]:

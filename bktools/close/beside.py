@@ -18,7 +18,7 @@ from bktools.close.record import PeriodRecord, record_in, verified_months
 from bktools.close.recurring import recurring
 from bktools.close.scope import CloseScope
 from bktools.frames.arrow import to_arrow
-from bktools.frames.columns import days_of
+from bktools.frames.columns import days_of, months_in
 from bktools.frames.incoming import source_of
 from bktools.frames.sums import NO_CURRENCY, NO_MONEY, money_of
 from bktools.journal.periods import exported_elsewhere, held_back
@@ -115,8 +115,7 @@ def rates_of_month(scope: CloseScope, entries: pa.Table, rates: ExchangeRates | 
     """
     if rates is None:
         return None
-    month = pl.Series(pl.from_arrow(days_of(entries))).dt.strftime("%Y-%m")
-    of_month = entries.filter((month == scope.period).fill_null(value=False).to_arrow())
+    of_month = entries.filter(pc.equal(months_in(entries), scope.period))
     rates = rates.into(scope.settings.currency, of_month)
     in_own_currency(of_month, rates)
     keep_rates(rates, scope.settings, scope.company, scope.period)
@@ -162,7 +161,7 @@ def budget_tables(
         )
         for by in (keys, [])
     )
-    labels = [_label(row, keys, words) for row in rows.iter_rows(named=True)]
+    labels = [_label(row, keys) for row in rows.iter_rows(named=True)]
     rows = rows.select(pl.Series("about", labels, pl.String), pl.all())
     parts = {"all_budget": rows, "budget": rows.filter(is_large), "budget_total": totals}
     return {name: to_arrow(table) for name, table in parts.items()}
@@ -172,12 +171,7 @@ def _named(tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
     return {name: tables[name] for name in ("categories", "employees", "accounts")}
 
 
-def _label(row: Mapping[str, Any], keys: Sequence[str], words: Words) -> str:
-    """Return the names of a row; the service lacks one whose name is its ID. All are of one company."""
-    names: list[str] = []
-    for key in (key for key in keys if key != "company"):
-        columns, identifier = KEYS[key]
-        known = [row[name] for name in columns if row.get(name)]
-        is_unknown = identifier is not None and known == [row.get(identifier)]
-        names += [words(f"unknown.{key}")] if is_unknown else known
-    return " ".join(names)
+def _label(row: Mapping[str, Any], keys: Sequence[str]) -> str:
+    """Return the names of a row. All rows are of one company."""
+    columns = (name for key in keys if key != "company" for name in KEYS[key][0])
+    return " ".join(row[name] for name in columns if row.get(name))

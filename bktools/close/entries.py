@@ -20,6 +20,7 @@ from bktools.findings.check import BEFORE, EXPORTED, FATES, HELD, IN_BOOKS, IN_D
 from bktools.frames.arrow import to_arrow
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, ENTRY_DATA, INSTANT, TEXT
+from bktools.frames.sums import with_one_reason
 from bktools.wording import Words
 
 # Why an entry is ready and not sent.
@@ -76,8 +77,8 @@ def entries_of(
 
     They are in the order of FATES, then by date and ID. What was sent has the data that was sent; `file_…`
     columns have the data of the file where the entry was changed since. `sent_in` is the month of the close
-    that sent it. `message` and `to_do` are the sentences of the reason, in a language, and `facts` are what
-    they tell (JSON).
+    that sent it. The lines of a split entry have one reason for each fate, so that it counts once; `message`
+    and `to_do` are the sentences of each line's own, in a language, and `facts` are what they tell (JSON).
     """
     rows = _of_file(plan, jobs)
     # A repeated line is not looked up in the journal.
@@ -89,7 +90,7 @@ def entries_of(
     table = _with_sentences(pl.concat([journal, others], how="diagonal_relaxed"), words)
     table = table.sort(c.fate.cast(pl.Enum(FATES)), "date", "id", "split_line", "line", nulls_last=True)
     between = in_reading_order(name for name in table.columns if name not in {"fate", "facts"})
-    return to_arrow(table.select("fate", *between, "facts"))
+    return with_one_reason(to_arrow(table.select("fate", *between, "facts")), OF_REASON)
 
 
 def _of_file(plan: ExportPlan, jobs: Sequence[Mapping[str, Any]]) -> pl.DataFrame:

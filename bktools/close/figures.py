@@ -12,7 +12,6 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.close.entries import OF_REASON
 from bktools.findings.check import BEFORE, EXPORTED, FATES, HELD, IN_BOOKS, IN_DOUBT, LEFT_OUT, READY
 from bktools.frames.arrow import to_arrow
 from bktools.frames.schema import BOOKED, TEXT
@@ -23,7 +22,6 @@ from bktools.frames.sums import (
     money_of,
     summed,
     sums_of,
-    with_one_reason,
 )
 from bktools.spending.differences import differences
 from bktools.spending.rates import in_home, is_converted
@@ -214,7 +212,7 @@ class Figures:
         """One row per fate, reason and currency: entries (count), exact amount, with rates the own one."""
         keys = ("fate", "reason")
         table = by_currency(keys, sorted(self._by_reason, key=_place))
-        return _in_home(table, with_one_reason(self.entries, OF_REASON), keys)
+        return _in_home(table, self.entries, keys)
 
     @cached_property
     def totals(self) -> pa.Table:
@@ -225,7 +223,7 @@ class Figures:
     @cached_property
     def _by_reason(self) -> list[Sum]:
         """The sums of each fate and reason: an entry counts at one reason of each of its fates."""
-        return sums_of(with_one_reason(self.entries, OF_REASON), "fate", "reason", own=self.own)
+        return self.by("fate", "reason")
 
     @cached_property
     def _spent(self) -> tuple[pa.Table, pa.Table]:

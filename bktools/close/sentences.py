@@ -42,7 +42,7 @@ def step_of(words: Words, action: Action) -> Step:
     return Step(
         f"{who} ({visible_line(action.person)})" if action.person else who,
         words(f"{action.key}.{do}", **facts),
-        words.listed(named, between="; ", of=count),
+        words.listed(named, of=count),
         "; ".join(filter(None, reasons)),
     )
 
@@ -56,12 +56,12 @@ def name_of(words: Words, thing: Thing) -> str:
         # A person reads no UUID; the identifiers stand in columns of their own.
         return words("thing.without_name", id=name[:8]) if UUID_PATTERN.match(name) else visible_line(name)
     named = thing.name
-    day = words("thing.day", day=named["day"]) if named["day"] else ""
-    amount = words("thing.amount", **named) if named["amount"] is not None else ""
-    if named.get("sent") != named.get("now"):
-        amount = words("thing.changed_amount", **named)
-    parts = list(filter(None, (day, visible_line(named["party"] or ""), amount)))
-    return ", ".join(parts) or words("thing.line", **named)
+    is_changed = named.get("sent") != named.get("now")
+    entry = words.entry(
+        named["day"], named["party"], None if is_changed else named["amount"], named["currency"]
+    )
+    changed = words("thing.changed_amount", **named) if is_changed else ""
+    return ", ".join(filter(None, (entry, changed))) or words("thing.line", **named)
 
 
 def detail_of(words: Words, action: Action, thing: Thing) -> str:

@@ -9,11 +9,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.close.actions import StepResults
+from bktools.close.actions import UNKNOWN, StepResults
 from bktools.close.entries import unsent
 from bktools.close.scope import CloseScope, table_with_source
 from bktools.errors import PlanError
 from bktools.export import ExportPlan
+from bktools.export.checks import CLEARED
 from bktools.export.findings import require_category_ids
 from bktools.findings.check import ERROR, EXPORTED
 from bktools.frames.columns import texts_of
@@ -21,6 +22,7 @@ from bktools.frames.incoming import described, source_of
 from bktools.frames.sums import money_of
 from bktools.frames.typed import typed
 from bktools.journal.accounts import accounts_in, companies_in_charts
+from bktools.journal.folders import NOT_BOOKED
 from bktools.journal.periods import CLOSED, approve, record_close, state_of
 from bktools.journal.right_journal import first_export_question
 from bktools.journal.statements import record_first_export
@@ -126,7 +128,10 @@ def step_results(
         created=created,
         unknown_outcomes={batch: scope.journal.resolve_command(batch, scope.company) for batch in in_doubt},
         own=scope.settings.currency or next(iter(money_of(entries)), None),
-        import_accounts=_import_accounts(scope),
+        commands={
+            UNKNOWN: _import_accounts(scope),
+            **dict.fromkeys(CLEARED, scope.journal.command(NOT_BOOKED, scope.company)),
+        },
     )
 
 

@@ -9,11 +9,10 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from bktools.close.entries import OF_REASON
 from bktools.export.checks import FATE_OF_REASON
 from bktools.findings.check import HELD, IN_BOOKS, LEFT_OUT
 from bktools.frames.arrow import to_arrow
-from bktools.frames.sums import Money, Sum, money_of, sums_of, total, with_one_reason
+from bktools.frames.sums import Money, Sum, money_of, sums_of, total
 
 # No step is taken for these entries.
 WITHOUT_STEPS = (LEFT_OUT, IN_BOOKS)
@@ -41,7 +40,7 @@ class WaitingEntries:
     """
 
     def __init__(self, entries: pa.Table, own: str | None) -> None:
-        lines = pl.DataFrame(with_one_reason(entries, OF_REASON)).filter(~c.fate.is_in(WITHOUT_STEPS))
+        lines = pl.DataFrame(entries).filter(~c.fate.is_in(WITHOUT_STEPS))
         self._lines = lines.with_columns(key=pl.coalesce(c.id.replace("", None), c.line.cast(pl.String)))
         self._own = own
         # The reasons at which the figures count an entry, one of each of its fates.

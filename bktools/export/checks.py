@@ -42,6 +42,8 @@ _HAS_MORE_DECIMALS = pl.any_horizontal(
 )
 
 
+# Reasons that a person clears by saying that the entries are not booked.
+CLEARED = ("maybe_booked", "sent_under_another_id")
 _IS_SENT_TWIN = c.sent_batch.is_not_null() & (~c.sent_in_file | c.is_cleared)
 _LACKS_TAX_CODE = _is_empty(c.tax_code.str.strip_chars()) & c.wanted_tax_code.is_not_null()
 _IS_FOREIGN = (c.currency != c.own_currency) & c.units.is_not_null()

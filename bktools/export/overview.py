@@ -66,8 +66,7 @@ class Overview:
             (
                 _standing(row, texts),
                 texts.name("entry", row.check),
-                # A currency stays beside its amount.
-                row.value.replace(" ", "\u00a0").replace(",\u00a0", ", "),
+                row.value,
                 row.entries,
                 _fact_and_step(row),
                 row.who,

@@ -11,9 +11,10 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -54,7 +55,10 @@ class PlanFile:
 
 
 def write_plan(plan: ExportPlan, path: Path, *, made_for: str, made_by: str) -> Path:
-    """Write a plan to a new file that only you can read, completely or not at all."""
+    """Write a plan to a new file that only you can read, completely or not at all.
+
+    A file that has the same plan stays.
+    """
     plan.verify()
     tables = plan.rows, plan.held, plan.finding_facts
     members = {name: _parquet(table) for name, table in zip(FRAMES, tables, strict=True)}
@@ -70,8 +74,16 @@ def write_plan(plan: ExportPlan, path: Path, *, made_for: str, made_by: str) -> 
         "options": asdict(plan.options),
     }
     members[HEAD] = json.dumps(head, indent=2, ensure_ascii=False, default=str).encode()
+    with suppress(OSError, *DAMAGE):
+        if _but_author(_members(path)) == _but_author(members):
+            return path
     with disk.new_file(path):
         return disk.write_whole(path, lambda file: _archive(file, members))
+
+
+def _but_author(members: Mapping[str, bytes]) -> dict[str, Any]:
+    """Return the members of a file, with the head as data, without who made it and when."""
+    return {**members, HEAD: json.loads(members[HEAD]) | dict.fromkeys(("made_by", "made_at"))}
 
 
 def _archive(file: IO[bytes], members: Mapping[str, bytes]) -> None:

@@ -15,7 +15,6 @@ from bktools.frames.columns import days_of
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import TEXT
 from bktools.frames.sums import numbers_of_entries
-from bktools.visible import visible_line
 from bktools.wording import Words
 
 FIRST = ("check", "severity", "about", "message", "to_do", "who")
@@ -81,8 +80,7 @@ def _about(words: Words, findings: pa.Table) -> list[str]:
     rows = findings.select(named).append_column("day", days_of(findings)).to_pylist()
     made = []
     for row in (dict.fromkeys(_NAMING) | row for row in rows):
-        text = (row["supplier"] or "").strip() or (row["description"] or "").strip()
-        money = "" if row["amount"] is None else words.money({row["currency"] or "": row["amount"]})
-        parts = [words.day(row["day"]) if row["day"] else "", visible_line(text), money]
-        made.append(", ".join(filter(None, parts)) or f"{words.noun('line', 1)} {row['line']}")
+        text = (row["supplier"] or "").strip() or row["description"]
+        entry = words.entry(row["day"], text, row["amount"], row["currency"])
+        made.append(entry or f"{words.noun('line', 1)} {row['line']}")
     return made

@@ -37,7 +37,7 @@ _POWERS = 10.0 ** np.arange(max(MINOR_UNITS.values()) + 1)
 # Columns of money whose name does not say "amount".
 _NAMES = {
     *("this", "that", "difference", "current", "available"),
-    *("exported", "ledger", "on_other_accounts", "not_from_export", "unexplained"),
+    *("exported", "ledger", "on_other_accounts", "not_from_export", "foreign"),
 }
 
 

@@ -93,10 +93,10 @@ def _matching(reading: Reading, field: Field, group: Sequence[str]) -> list[int]
         if (column := reading.seen(place)).is_headed(*group)
         and (column.is_headed(*certain) or not column.filled or field.holds.fits(column))
     ]
-    if field.identity or field.name == "amount" or len(matching) > 1:
+    if field.identity or field.needed or len(matching) > 1:
         filled = [place for place in matching if not cells.are_blank(columns[place])]
-        # An empty column of IDs or amounts is none; another one counts where no other has the heading.
-        matching = filled if field.identity or field.name == "amount" else filled or matching
+        # An empty column of IDs, or of a needed field, is none; another one counts where it stands alone.
+        matching = filled if field.identity or field.needed else filled or matching
     # The same column twice is one, also where one of them has times behind its days.
     first = same_days(columns[matching[0]]) if len(matching) > 1 else None
     are_same = all(same_days(columns[place]).equals(first) for place in matching[1:])
@@ -233,10 +233,10 @@ def _pairs(reading: Reading) -> list[tuple[int, int]]:
 def ask_of_totals(reading: Reading) -> None:
     """Ask which column is the amount where another one may be the whole of it.
 
-    That is a total beside an amount, or any amount beside a net one; a gross amount beside it is known.
+    That is a total beside an amount, or any amount beside a net or a paid one; a gross one is known.
     """
     own = reading.places["amount"]
-    if reading.seen(own).is_headed("net_amount"):
+    if reading.seen(own).is_headed("net_amount", "paid_amount"):
         others = [
             place for place in candidates(reading, "amount") if not reading.seen(place).says_another_amount
         ]

@@ -211,7 +211,8 @@ def _may_be_code(column: Column) -> bool:
     is_telling = have_digits(column) or not column.repeats
     is_share = not _has_no_cents(column) and (column.says_another_amount or not _are_dotted(column))
     is_another = column.says("no_code") or column.most(is_day) or is_share
-    return column.share == 1 and not is_another and is_telling
+    # A few titles may have none.
+    return column.share > 0.9 and not is_another and is_telling
 
 
 def _may_be_name(column: Column) -> bool:
@@ -244,7 +245,7 @@ def _may_be_account(column: Column) -> bool:
     """Whether cells repeat and are codes, or names; IDs that never repeat are no accounts."""
     return (
         column.share >= 0.5
-        and (column.repeats or len(column.cells) < _FEW_ROWS)
+        and (1 < len(column.kinds) < len(column.sample) or len(column.cells) < _FEW_ROWS)
         and not column.most(is_day)
         and (_has_no_cents(column) or _are_dotted(column))
         and not column.most(_UUID.match)
@@ -314,7 +315,10 @@ TYPES: Final[Mapping[str, Type]] = {
         offers=_may_be_account,
         prefers=(_has_no_cents, are_account_codes),
     ),
-    "account_of_side": Type(_has_no_cents, offers=_may_be_account),
+    "account_of_side": Type(
+        lambda column: _has_no_cents(column) or (column.repeats and _are_dotted(column)),
+        offers=_may_be_account,
+    ),
     # Codes have digits, also where one is there twice, which is to be corrected; words are names.
     "code": Type(
         lambda column: column.most(_DIGIT.search, 0.5) and not column.most(_UUID.match),

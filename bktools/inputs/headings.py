@@ -285,7 +285,9 @@ def _ask_above(reading: Reading, above: dict[int, list[str]]) -> None:
     """Ask about rows above the headings that hold a day and an amount."""
     skip = {line for lines, _ in skipped(reading.options) for line in lines}
     entries = [
-        line for line, row in above.items() if _filled(row) > 2 and _is_entry(row) and line not in skip
+        line
+        for line, row in above.items()
+        if reading.kind != "chart" and _filled(row) > 2 and _is_entry(row) and line not in skip
     ]
     if entries:
         choices, head = [{"skip_rows": ranges(entries)}], reading.table.heading_line

@@ -164,7 +164,7 @@ def open_questions(
         doubts = journal.unknown(company_id, batch)
         return [
             *(_late_answer(journal, row) for row in late),
-            *(f"outcome unknown: {how_to_resolve(journal, row)}" for row in doubts),
+            *(how_to_resolve(journal, row) for row in doubts),
         ]
 
 

@@ -24,12 +24,18 @@ SHOWN_ENTRIES = 3
 
 def how_to_resolve(journal: Journal, row: Row) -> str:
     """Return one line with the batch whose outcome is unknown and the command that resolves it."""
-    sql = "SELECT entry_id FROM batch_entries WHERE batch_id = $1 ORDER BY entry_id LIMIT $2"
-    entries = [entry["entry_id"] for entry in journal.rows(sql, row["batch_id"], SHOWN_ENTRIES)]
+    sql = """SELECT entry_id, date, supplier, amount, currency
+        FROM batch_entries LEFT JOIN entry_data USING (batch_id, entry_id)
+        WHERE batch_id = $1 ORDER BY entry_id LIMIT $2"""
+    entries = [
+        words().entry(one["date"], one["supplier"], one["amount"], one["currency"]) or one["entry_id"]
+        for one in journal.rows(sql, row["batch_id"], SHOWN_ENTRIES)
+    ]
     named = words().listed(entries, of=row["entries"])
+    company = journal.settings.title_of(row["company_id"])
     listed = journal.command(f"export status --entries --batch {row['batch_id']}", row["company_id"])
     resolving = journal.resolve_command(row["batch_id"], row["company_id"])
-    return line_of("resolve", **row, named=named, listed=listed, command=resolving)
+    return line_of("resolve", **row, company=company, named=named, listed=listed, command=resolving)
 
 
 def lasts_seconds(job: str | None) -> int:

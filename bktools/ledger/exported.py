@@ -15,7 +15,7 @@ from bktools.frames.incoming import in_memory
 from bktools.frames.schema import ENTRY_DATA, to_pandas
 from bktools.ledger.booking_units import covered_by
 from bktools.ledger.findings import day_of
-from bktools.wording import Words
+from bktools.wording import Words, numbers
 
 # The columns of the file beside those of the journal.
 OF_FILE = "_of_file"
@@ -43,7 +43,10 @@ def of_other_months(
         return (words("match.no_month", count=unknown),) if unknown else ()
     span = months_of(postings)
     others = (months.dropna() if span is None else months[~months.between(*span)].dropna()).value_counts()
-    named = None if span is None else [words("match.months", first=span[0], last=span[1])]
+    named = None
+    if span is not None:
+        first, last = (numbers.month(one, words.language) for one in span)
+        named = first if first == last else words("report.picture.to", first=span[0], last=span[1])
     return tuple(
         words("match.other_month", count=int(count), month=other, span=named)
         for other, count in others.sort_index().items()

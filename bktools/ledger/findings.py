@@ -49,9 +49,9 @@ MOST_POSTINGS = 5
 # Entries of an open group that a finding names, the likeliest first.
 MOST_CANDIDATES = 3
 # How a posting is named, by the columns that the ledger has.
-NAMES = ("voucher_id", "document_number", "text", "line")
-# How the sentences call what a person may name to say that it holds no entry, by its column.
-TO_EXPLAIN = {"voucher": "VOUCHER", "document": "DOCUMENT"}
+NAMES = ("voucher_id", "document_number", "text")
+# The columns that name what a person may say to hold no entry.
+TO_EXPLAIN = ("voucher", "document")
 # What an entry needs to be compared: the name of each field, and its column.
 NEEDED = {"date": "day", "amount": "cents", "account": "account"}
 # The columns of an entry and its posting that are facts of its finding.
@@ -254,7 +254,7 @@ class _Findings:
         """Return how a person names postings that hold no entry: by voucher, else by document, if at all."""
         for column, held in self._held.items() if postings else ():
             if {*self._matched.postings[column][[*postings]]} - held:
-                return TO_EXPLAIN[column]
+                return "VOUCHER"
         return None
 
     @functools.cached_property
@@ -276,31 +276,32 @@ def places_of(
     words: Words,
     *,
     most: int = MOST_POSTINGS,
-    names: int = len(NAMES),
+    names: int = len(NAMES) + 1,
 ) -> list[str]:
-    """Return where the first of some postings are in the ledger, in words, by their first names."""
-    columns = {name: ledger.column(name) for name in NAMES if name in ledger.column_names}
-    rows = ({name: column[row].as_py() for name, column in columns.items()} for row in postings[:most])
-    return [place_of(row, words, names) for row in rows]
+    """Return where the first of some postings are in the ledger, in words, by their first names.
+
+    Lines of one voucher, document and text are one place.
+    """
+    columns = {name: ledger.column(name) for name in (*NAMES, "line") if name in ledger.column_names}
+    places: dict[tuple[Any, ...], list[Mapping[str, Any]]] = defaultdict(list)
+    for row in postings[:most]:
+        own = {name: column[row].as_py() for name, column in columns.items()}
+        places[tuple(map(own.get, NAMES))].append(own)
+    return [place_of(rows, words, names) for rows in places.values()]
 
 
-def place_of(row: Mapping[str, Any], words: Words, names: int = len(NAMES)) -> str:
-    """Return where a posting is in the ledger, by the first names that it has."""
-    named = [
-        words(f"posting.{name}", value=_line(row[name])) for name in NAMES if row.get(name) not in (None, "")
-    ]
+def place_of(rows: Sequence[Mapping[str, Any]], words: Words, names: int = len(NAMES) + 1) -> str:
+    """Return where postings of one name are in the ledger, by the first names that they have."""
+    named = [words(f"posting.{name}", value=_line(rows[0][name])) for name in NAMES if rows[0].get(name)]
+    lines = [row["line"] for row in rows if row.get("line")]
+    named += [words("posting.line", value=lines)] if lines else []
     return ", ".join(named[:names]) or words("posting.nameless")
 
 
 def about(row: Mapping[str, Any], words: Words) -> str:
     """Return the entry in a few words: its day, its supplier or text, its amount."""
-    money = (
-        words("posting.money", amount=row["amount"], currency=row.get("currency"))
-        if row.get("amount") is not None
-        else ""
-    )
-    day = words.day(row["date"]) if row.get("date") else None
-    return ", ".join(filter(None, [day, _line(row.get("supplier") or row.get("description")), money]))
+    party = row.get("supplier") or row.get("description")
+    return words.entry(row.get("date"), party, row.get("amount"), row.get("currency"))
 
 
 def account_of(row: Mapping[str, Any], prefix: str = "") -> str | None:

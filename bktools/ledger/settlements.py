@@ -190,8 +190,8 @@ class _Evidence:
     def _posting(self, row: int) -> str:
         """Return a posting in one line."""
         own: Any = self._inputs.ledger.slice(row, 1).to_pylist()[0]
-        money = self._words("posting.money", amount=own["amount"], currency=own.get("currency"))
-        parts = [str(own["date"]), account_of(own), money, place_of(own, self._words)]
+        money = self._words.money({own.get("currency") or "": own["amount"]})
+        parts = [str(own["date"]), account_of(own), money, place_of([own], self._words)]
         return ", ".join(filter(None, parts))
 
 

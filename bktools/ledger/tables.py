@@ -126,6 +126,9 @@ def _totals(matched: MatchedTables) -> pd.DataFrame:
     # What was moved from another account is on its own one since then.
     entries = entries.join(of_group, on=OF_GROUP, how="left", nulls_equal=True, maintain_order="left")
     entries = entries.with_columns(month=pl.coalesce("moved", "first", month_of("day")))
+    # The lines of a split entry on one account are one entry.
+    line = pl.struct("id", "account", "month", "is_compared")
+    is_first_line = pl.col("id").is_null() | line.is_first_distinct()
     # What matched groups have on other accounts, and for other currencies.
     groups = entries.filter(is_matched).group_by("group", *BY)
     more = pl.first("in_group").fill_null(0) - cents.filter("is_home").sum()
@@ -135,8 +138,8 @@ def _totals(matched: MatchedTables) -> pd.DataFrame:
             "account",
             "month",
             "is_shown",
-            entries="is_compared",
-            not_compared=~pl.col("is_compared"),
+            entries=pl.col("is_compared") & is_first_line,
+            not_compared=~pl.col("is_compared") & is_first_line,
             exported=pl.when(pl.col("is_compared") & pl.col("is_home")).then(cents),
         ),
         groups.agg(on_other_accounts=pl.when(is_home).then(-more), foreign=pl.when(~is_home).then(more)),

@@ -89,7 +89,10 @@ def read_fixes(
     if month not in {None, hidden["period"]}:
         facts = {"of": hidden["period"], "month": month}
         raise InputError(Sentence("error.workbook_of_month", **facts), source=source)
-    headings = {name: words(hidden["language"])(f"report.column.{name}") for name in SHEET_COLUMNS}
+    named = {
+        name: words(hidden["language"])(f"report.column.{name}") for name in (*SHEET_COLUMNS, "check_code")
+    }
+    headings = {name: named[name] for name in SHEET_COLUMNS} | {"check": named["check_code"]}
     sheet = words(hidden["language"])("report.sheet.to_do")
     table = read_headed(path, headings.values(), sheet)
     about = {name: hidden[name] for name in BOOKS}

@@ -40,12 +40,15 @@ from bktools.wording import Sentence
 MANIFEST = "manifest.json"
 MANIFEST_VERSION = 2
 # What a later close reads of it.
-READ = ("applied", "begun_at", "environment", "company", "company_name", "files")
+READ = ("applied", "accounts", "jobs", "begun_at", "environment", "company", "company_name", "files")
 LIBRARIES = ("httpx", "jinja2", "msgspec", "pandas", "polars", "pyarrow")
 
 WORKBOOK = "month-end.xlsx"
 REPORT = "report.html"
 README = "README.txt"
+EVENTS = "journal_events.csv"
+# The files that differ in each run, also where the month is the same.
+OF_A_RUN = {REPORT, WORKBOOK, EVENTS}
 
 JOBS = pa.schema(
     {"sent_at": INSTANT, "sent_by": TEXT, "fate": TEXT, "entries": COUNT, "job_id": TEXT, "batch_id": TEXT},
@@ -69,7 +72,7 @@ TABLES: dict[str, Callable[[Close], pa.Table | None]] = {
     "coverage.csv": lambda close: close.tables["coverage"],
     "categories.csv": lambda close: close.tables["categories"],
     "employees.csv": lambda close: close.tables["employees"],
-    "journal_events.csv": lambda close: close.record.tables["events"],
+    EVENTS: lambda close: close.record.tables["events"],
 }
 
 
@@ -141,7 +144,7 @@ def check_target(folder: Path, environment: str, company: str, name: str = "") -
 
 def write_close(close: Close, target: Path, profile: str) -> Close:
     """Write the folder of a close, and return the close with it and with the head of its report."""
-    earlier = earlier_close(target, applied=close.run.applied)
+    earlier = earlier_close(target)
     try:
         folder = write_folder(close, target, profile)
     except StorageError as error:
@@ -149,13 +152,15 @@ def write_close(close: Close, target: Path, profile: str) -> Close:
             raise
         count = close.run.outcomes("jobs").get("ACCEPTED", 0)
         raise StorageError(Sentence("error.sent_and_not_written", why=str(error), count=count)) from error
+    earlier = earlier if earlier and earlier.exists() else None
     return replace(close, folder=folder, earlier_folder=earlier, html=notebook(close))
 
 
 def write_folder(close: Close, folder: Path, profile: str = "excel") -> Path:
     """Write the folder of a close. An earlier close is kept beside it, named after its time of start.
 
-    A dry run that nobody has changed is replaced by the next dry run.
+    One that nobody has changed is replaced where it wrote nothing to the service and has the same month, and
+    a dry run by each later dry run.
 
     Raises
     ------
@@ -207,28 +212,30 @@ def _csv(table: pa.Table, profile: str) -> bytes:
     return content.getvalue()
 
 
-def earlier_close(folder: Path, *, applied: bool) -> Path | None:
-    """Return the folder to which an earlier close is moved, None if there is none.
-
-    A dry run that nobody has changed is not kept when another one takes its place.
-    """
-    if not folder.exists() or not any(folder.iterdir()) or (not applied and _is_untouched_plan(folder)):
+def earlier_close(folder: Path) -> Path | None:
+    """Return the folder to which an earlier close is moved where it is kept, None if there is none."""
+    if not folder.exists() or not any(folder.iterdir()):
         return None
     return _dated(folder, dt.datetime.fromisoformat(_read_manifest(folder)["begun_at"]))
 
 
-def _is_untouched_plan(folder: Path) -> bool:
-    """Whether a folder is that of a dry run, with its own files alone, as they were written."""
-    manifest = _read_manifest(folder)
-    files = {name: about["sha256"] for name, about in manifest["files"].items()}
+def _is_replaced(folder: Path, staging: Path) -> bool:
+    """Whether nothing is lost when a new close takes the place of an earlier one."""
+    earlier, new = _read_manifest(folder), _read_manifest(staging)
+    files, new_files = (
+        {name: about["sha256"] for name, about in manifest["files"].items()} for manifest in (earlier, new)
+    )
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+    is_untouched = names == {*files, MANIFEST} and all(
+        hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest for name, digest in files.items()
+    )
+    if not earlier["applied"] and not new["applied"]:
+        return is_untouched
+    has_written = earlier["accounts"] or earlier["jobs"]
     return (
-        not manifest["applied"]
-        and names == {*files, MANIFEST}
-        and all(
-            hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
-            for name, digest in files.items()
-        )
+        is_untouched
+        and not has_written
+        and {name for name, _ in files.items() ^ new_files.items()} <= OF_A_RUN
     )
 
 
@@ -256,8 +263,8 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
 
 def _put_in_place(staging: Path, folder: Path, run: CloseRun) -> None:
     try:
-        kept = earlier_close(folder, applied=run.applied)
-        if kept is not None:
+        kept = earlier_close(folder)
+        if kept is not None and not _is_replaced(folder, staging):
             disk.replace(folder, kept)
         elif folder.exists():
             left_over = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")

@@ -61,7 +61,7 @@ class Share(NamedTuple):
     percent: Decimal | None
 
 
-NUMBERS = (Money, Share, int)
+NUMBERS = (Money, Share, int, float)
 Value: TypeAlias = object
 Look: TypeAlias = Mapping[str, Any]
 
@@ -195,8 +195,9 @@ def _cell(value: Value, words: Words) -> tuple[Value, Look]:
         return share, {**RIGHT, "num_format": style.share_in_cells}
     if isinstance(value, bool):
         return words("report.yes" if value else "report.no"), {}
-    if isinstance(value, int):
-        return value, {**RIGHT, "num_format": f"#,##0;{MINUS}#,##0;{DASH}"}
+    if isinstance(value, int | float):
+        decimals = "" if value == round(value) else ".00##"
+        return value, {**RIGHT, "num_format": f"#,##0{decimals};{MINUS}#,##0{decimals};{DASH}"}
     if isinstance(value, str):
         # Excel's text format: a value typed over a code stays text.
         return value, {"num_format": "@"}

@@ -161,7 +161,7 @@ def _pages(language: str) -> Environment:
     }
     pages.globals |= {
         "MARKS": views.MARKS,
-        "unknown_category": texts("unknown.category"),
+        "unknown_category": lambda category_id: texts("unknown.category", id=category_id[:8]),
         "t": partial(_report_text, texts),
         "v": lambda key, **facts: texts(f"verification.{key}", **facts),
         "noun": texts.noun,

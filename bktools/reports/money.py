@@ -227,7 +227,8 @@ def _with_states(entries: ExportPlan | LedgerMatch | pd.DataFrame | pa.Table, te
         rows = rows.with_columns(state=c.status.replace_strict(OF_STATUSES, default=MISSING), reason="status")
     elif isinstance(entries, ExportPlan):
         # A plan does not know which month's close exported an entry before.
-        rows = entries_of_plan(entries, {}).with_columns(state=c.fate.replace(BEFORE, EXPORTED))
+        rows = pl.DataFrame(with_one_reason(to_arrow(entries_of_plan(entries, {})), OF_REASON))
+        rows = rows.with_columns(state=c.fate.replace(BEFORE, EXPORTED))
     else:
         is_frame = isinstance(entries, pd.DataFrame | pa.Table)
         rows = pl.DataFrame(in_memory(entries, "the entries")) if is_frame else pl.DataFrame()
@@ -239,8 +240,6 @@ def _with_states(entries: ExportPlan | LedgerMatch | pd.DataFrame | pa.Table, te
     names = {state: _name_of(texts, state) for state in STATES}
     # Entries in another state are left out.
     rows = rows.filter(c.state.is_in([*names]))
-    if section == "entry":
-        rows = pl.DataFrame(with_one_reason(to_arrow(rows), OF_REASON))
     has_reason, state = c.state.is_in(WITH_REASONS), c.state.replace_strict(names, return_dtype=pl.String)
     reasons = {code: texts.name(section, code) for code in rows.filter(has_reason)["reason"].unique()}
     reason = pl.when(has_reason).then(c.reason.replace(reasons)).otherwise(state)

@@ -56,7 +56,7 @@ OF_SHEETS = {
     "expected": {"state": "expected"},
     "findings": {"check": "status", "reason": "ledger"},
     "open_groups": {"reason": "ledger"},
-    "matched": {"reason": "ledger"},
+    "matched": {"reason": "ledger", "state": "outcome"},
 }
 # Entries of an action with different reasons have as many rows; the sheet of entries has all of them.
 SHOWN_ENTRIES = 20
@@ -111,7 +111,7 @@ PRINTED = {
     "new_account": 24,
     "note": 20,
 }
-FOR_PROGRAMS = {"command": 12, "check": 12}
+FOR_PROGRAMS = {"command": 12, "check_code": 12}
 
 
 def _to_do(book: Book, close: Close) -> None:
@@ -252,7 +252,7 @@ def _value(row: Mapping[str, Any], column: str, words: Words, codes: Mapping[str
         return Share(value)
     if isinstance(value, Decimal):
         return Money(value, row.get("currency"))
-    return words.name(codes[column], value) if codes.get(column) and value else value
+    return words.name(codes[column], value.lower()) if codes.get(column) and value else value
 
 
 def _text(value: Value, words: Words) -> str:

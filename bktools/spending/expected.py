@@ -8,14 +8,14 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.arrow import to_arrow
-from bktools.frames.columns import amounts_of, days_of, text_of
+from bktools.frames.columns import days_of
 from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.schema import Month, to_pandas
+from bktools.frames.typed import days_and_amounts
 from bktools.wording import Sentence
 
 # An entry recurs when it came in the month before, and in so many of the four months before.
@@ -51,11 +51,12 @@ def expected_entries(entries: Any, month: Month, *, as_of: dt.date | str | None 
     An entry is expected when its supplier, with the same category and currency, came in the month before and
     in two of the three months before that, within six days of the same day of the month and within a quarter
     of the same amount. It has come when an entry of the month has at least half and at most one and a half
-    times the amount, on any day and in any category; it is late when one of the month after is not that
-    month's own. It is due until its usual day has passed, then missing. Nothing is estimated: the amount is
-    the median of those that came. Of a supplier of which more than a tenth of the entries with the category
-    have other days or amounts, only what came with equal amounts is expected, and nothing of one with more
-    than a hundred of them in four months, because they would agree by chance.
+    times the amount, on any day and in any category, or any amount on its usual day where its supplier comes
+    once a month; it is late when one of the month after is not that month's own. It is due until its usual
+    day has passed, then missing. Nothing is estimated: the amount is the median of those that came. Of a
+    supplier of which more than a tenth of the entries with the category have other days or amounts, only what
+    came with equal amounts is expected, and nothing of one with more than a hundred of them in four months,
+    because they would agree by chance.
 
     Parameters
     ----------
@@ -159,11 +160,10 @@ def _entries(table: pa.Table, month: str) -> pl.DataFrame:
 
     `ago` is how many months before the month they came, `known` how many of the supplier and category did.
     """
-    columns = {name: text_of(table, name) for name in KEYS}
     # A category keeps its ID when it gets another name.
-    columns |= {"category": pc.coalesce(columns["category_id"], columns["category_name"])}
-    columns |= {"day": days_of(table), "amount": amounts_of(table)}
-    entries = pl.DataFrame(pa.table(columns)).filter(c.supplier != "", c.amount != 0, c.day.is_not_null())
+    category = pl.coalesce("category_id", "category_name")
+    entries = days_and_amounts(table, KEYS).with_columns(category=category)
+    entries = entries.filter(c.supplier != "", c.amount != 0, c.day.is_not_null())
     ago = _months_before(month, entries["day"])
     entries = entries.with_columns(ago=ago).filter(c.ago.is_between(-1, MONTHS)).with_row_index("number")
     return entries.with_columns(known=(c.ago > 0).sum().over(OF_HABIT))
@@ -193,11 +193,16 @@ def _matches(entries: pl.DataFrame) -> pl.DataFrame:
             is_moved=c.category.ne_missing(c.other_category),
         )
     )
+    # What comes once a month, and on its day, has come at whatever price.
+    is_on_its_day = ~c.is_moved & (c.days <= USUAL_DAYS)
+    has_any_price = (c.known <= MONTHS) & is_on_its_day & (c.amount.sign() == c.other_amount.sign())
     roles = (
         pairs.filter("is_usual", ~c.is_moved, c.months.is_between(1 - MONTHS, -1)).with_columns(
             role=c.months
         ),
-        pairs.filter(c.change <= OTHER_PRICE, c.other_ago == 0).with_columns(role=pl.lit(CAME, pl.Int64)),
+        pairs.filter((c.change <= OTHER_PRICE) | has_any_price, c.other_ago == 0).with_columns(
+            role=pl.lit(CAME, pl.Int64)
+        ),
         pairs.filter("is_usual", c.months == 2, c.other_ago == -1).with_columns(role=pl.lit(NEXT, pl.Int64)),
         pairs.filter(c.change <= USUAL_SHARE, c.other_ago == -1).with_columns(role=pl.lit(LATE, pl.Int64)),
     )

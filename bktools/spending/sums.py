@@ -15,13 +15,13 @@ from bktools.contract import rules
 from bktools.contract.rules import flag
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.arrow import to_arrow
-from bktools.frames.columns import dated, days_of, split_lines, text_of, wall_times
+from bktools.frames.columns import dated, months_in, split_lines, text_of, wall_times
 from bktools.frames.incoming import described, in_memory, source_of
 from bktools.frames.names import month_and_company, with_names
 from bktools.frames.schema import TEXT, Month, to_pandas
 from bktools.frames.sums import HOME, NO_CURRENCY, summed, sums_of
 from bktools.spending.rates import in_own_currency, rates_of
-from bktools.wording import Sentence, words
+from bktools.wording import Sentence, Words, words
 
 # A key of `by`: the columns that show it, and the identifier that tells two of the same name apart.
 KEYS: dict[str, tuple[tuple[str, ...], str | None]] = {
@@ -33,6 +33,8 @@ KEYS: dict[str, tuple[tuple[str, ...], str | None]] = {
     "company": (("company_id",), None),
     "month": (("month",), None),
 }
+# The frames that have the names of a key.
+FRAMES = {"category": "categories", "employee": "employees"}
 KEY_COLUMNS = {name for names, identifier in KEYS.values() for name in (*names, identifier)}
 # Keys that entries may get from something else than a column of their own.
 ADVISED = ("account", "month")
@@ -70,7 +72,8 @@ def spend(
         any other column, also by its heading in the file. An empty sequence gives the total of each currency.
     categories, accounts, employees : DataFrame, optional
         As `load_categories`, `load_accounts` and `load_employees` return them, for names. Without them
-        categories and employees have the names of the file, or are shown by ID.
+        categories and employees have the names of the file, or are shown by ID; one that the frames do
+        not have is an "unknown category" with the beginning of its ID.
     period : str, Period, date or datetime, optional
         Only the entries of a month, a quarter, a year or several months: 2026-10, 2026-Q3, 2026,
         2026-01..2026-10. `frame.attrs["bktools"]["without_date"]` counts the entries without a date, which
@@ -91,9 +94,10 @@ def spend(
         One row per group and currency. First the keys as text: `category_name`, `account_code` and
         `account_name`, `employee_name`, `supplier`, `month` (such as 2026-10), `cost_centre`, `company_id`,
         or the column; a missing value has its own row, such as "no supplier". Then `currency`, `entries`
-        (count), `amount` (exact sum), with rates `home_amount` (the sum of the entries' amounts in the own
-        currency, each rounded to its units) and `home_currency`, and `share`; last `category_id` and
-        `employee_id`, which tell groups of one name apart.
+        (count; a split entry counts in each group that has a line of it), `amount` (exact sum), with rates
+        `home_amount` (the sum of the entries' amounts in the own currency, each rounded to its units) and
+        `home_currency`, and `share`; last `category_id` and `employee_id`, which tell groups of one name
+        apart.
 
         `share` is a percentage with two decimals within the first key where there are several, such
         as within each month: the amount divided by the sum of all its rows of the currency that have the sign
@@ -201,7 +205,7 @@ def of_period(entries: Any, by: str | Sequence[str], period: Month | None) -> tu
     rows = in_memory(entries, "the entries", columns_of(keys_of(by, entries)))
     if "date" not in rows.column_names:
         raise InputError(Sentence("error.no_date_for_period"))
-    months = _months(rows)
+    months = months_in(rows)
     is_inside = pc.and_(pc.greater_equal(months, first), pc.less_equal(months, last))
     return described(rows.filter(is_inside), source_of(entries)), months.null_count
 
@@ -227,7 +231,8 @@ def grouped_by(
     first: tuple[str, ...] = ()
     for key in keys:
         names, _ = KEYS.get(key, ((key,), None))
-        if not (of_key := _key(rows, key)):
+        has_frame = frames.get(FRAMES.get(key, "")) is not None
+        if not (of_key := _key(rows, key, words(language) if has_frame else None)):
             code = f"no_key_{key}" if key in ADVISED else "no_key"
             facts = {"key": _name_of(key), "columns": ", ".join(_columns_of(entries))}
             raise InputError(Sentence(f"error.{code}", **facts), source=source)
@@ -283,26 +288,31 @@ def columns_of(keys: Sequence[str]) -> set[str]:
     return wanted
 
 
-def _key(rows: pa.Table, key: str) -> dict[str, pa.ChunkedArray]:
-    """Return the columns of a key as text; blank ones are null. Nothing where the rows have no such key."""
+def _unknown(key: str, ids: pa.ChunkedArray, texts: Words) -> dict[str, str]:
+    """Return the names of groups that the service does not know, by ID."""
+    return {one: texts(f"unknown.{key}", id=one[:8]) for one in pc.unique(ids).to_pylist() if one}
+
+
+def _key(rows: pa.Table, key: str, texts: Words | None) -> dict[str, pa.ChunkedArray]:
+    """Return the columns of a key as text; blank ones are null. Nothing where the rows have no such key.
+
+    `texts` name groups that are not in the frames; without them, a group without a name is shown by its ID.
+    """
     names, identifier = KEYS.get(key, ((key,), None))
     if key == "month" and "date" in rows.column_names:
-        return {"month": _months(rows)}
+        return {"month": months_in(rows)}
     if identifier is not None and identifier in rows.column_names:
         ids = pc.ascii_lower(_text(rows.column(identifier)))
-        # A group without a name is shown by its ID.
         named = _text(rows.column(names[0])) if names[0] in rows.column_names else pa.nulls(len(rows), TEXT)
-        return {names[0]: pc.coalesce(named, ids), identifier: ids}
+        others = {} if texts is None else _unknown(key, ids.filter(pc.is_null(named)), texts)
+        unnamed = pl.Series(pl.from_arrow(ids)).replace(others).to_arrow()
+        return {names[0]: pc.coalesce(named, pc.cast(unnamed, TEXT)), identifier: ids}
     if names[0] not in rows.column_names:
         return {}
     return {
         name: _text(rows.column(name)) if name in rows.column_names else pa.nulls(len(rows), TEXT)
         for name in names
     }
-
-
-def _months(rows: pa.Table) -> pa.ChunkedArray:
-    return pc.utf8_slice_codeunits(pc.cast(days_of(rows), TEXT), 0, len("2026-10"))
 
 
 def _columns_of(frame: Any) -> list[str]:
@@ -322,17 +332,18 @@ def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _in_order(sums: pl.DataFrame, grouped: Grouped, *, is_largest_first: bool) -> pl.DataFrame:
     """Return sums with their shares, the largest currency first, then by keys or by size.
 
-    The largest currency has most entries. With rates a share is one of all currencies.
+    The largest currency has most entries. With rates a share, and a size, is one of all currencies.
     """
-    amount = c(HOME) if HOME in sums.columns else c.amount
-    within = [pl.lit("all") if HOME in sums.columns else c.currency]
-    within += [c(name) for name in grouped.first if len(grouped.keys) > len(grouped.first)]
+    has_home = HOME in sums.columns
+    amount, of_whole = (c(HOME), pl.lit("all")) if has_home else (c.amount, c.currency)
+    within = [of_whole, *(c(name) for name in grouped.first if len(grouped.keys) > len(grouped.first))]
     is_of_sign = amount.sign() * amount.sum().over(within).sign() > 0
     whole = pl.when(is_of_sign).then(amount).sum().over(within)
     share = (100 * amount.cast(pl.Float64) / whole.cast(pl.Float64)).round(2)
-    size = pl.when(c.amount.sum().over("currency") < 0).then(c.amount).otherwise(-c.amount)
+    size = pl.when(amount.sum().over(of_whole) < 0).then(amount).otherwise(-amount)
+    sizes = [size.is_null(), size] if is_largest_first else []
     order = [-c.entries.sum().over("currency").cast(pl.Int64), c.currency.is_null(), c.currency]
-    order += [size.is_null(), size] if is_largest_first else []
+    order = [*sizes, *order] if has_home else [*order, *sizes]
     for name in grouped.keys:
         # Of other columns, numbers are in order, too.
         order += [c(name).is_null()]

@@ -13,7 +13,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from bktools.visible import visible
+from bktools.visible import unbroken, visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -125,5 +125,5 @@ def _parts() -> Any:
 
 
 def _text(value: object) -> object:
-    """Return a value as a template shows it: None is empty, other text as `visible` has it."""
-    return value if hasattr(value, "__html__") else "" if value is None else visible(str(value))
+    """Return a value as a template shows it: None is empty, other text safe and with whole amounts."""
+    return value if hasattr(value, "__html__") else "" if value is None else unbroken(visible(str(value)))

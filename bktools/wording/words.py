@@ -112,6 +112,12 @@ class Words:
         """Return an amount without its currency."""
         return numbers.shown(amount, currency, self.language)
 
+    def entry(self, day: dt.date | str | None, party: str | None, amount: Any, currency: str | None) -> str:
+        """Return an entry in a few words: its day, its supplier or text, and its amount, as far as known."""
+        money = "" if amount is None else self.money({currency or "": amount})
+        text = " ".join(visible_line(party or "").split())
+        return ", ".join(filter(None, (self.day(day) if day else "", text, money)))
+
     def day(self, value: dt.date | str) -> str:
         """Return a day."""
         return numbers.day(value, self.language)
@@ -124,16 +130,16 @@ class Words:
         """Return a noun of the section `noun`, for one thing or for several."""
         return self(f"noun.{noun}.{'one' if count == 1 else 'many'}")
 
-    def listed(
-        self, things: Sequence[Any], *, most: int = LISTED, between: str = ", ", of: int | None = None
-    ) -> str:
+    def listed(self, things: Sequence[Any], *, most: int = LISTED, of: int | None = None) -> str:
         """Return the first things of a list, and how many more there are, `of` as many in all.
 
+        Between things that have commas are semicolons.
         The last of one too many is named: a count of it would take as much room.
         """
         count = len(things) if of is None else of
         most += count == most + 1 == len(things)
-        first = between.join(map(str, things[:most]))
+        shown = [*map(str, things[:most])]
+        first = ("; " if any(", " in thing for thing in shown) else ", ").join(shown)
         more = count - most
         return self("list.more", first=first, more=more) if more > 0 else first
 

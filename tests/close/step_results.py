@@ -11,6 +11,11 @@ from bktools.close.actions import Action, StepResults, actions_of
 from bktools.close.entries import ENTRY_COLUMNS
 from bktools.findings.check import SERVICE
 
+COMMANDS = {
+    "unknown_account": "bktools accounts import FILE",
+    "maybe_booked": "bktools export not-booked ENTRIES",
+}
+
 
 def entries_of(*rows: dict[str, Any]) -> pa.Table:
     """Return a table of entries: the columns of a row that are not given are null, and it is held back."""
@@ -43,7 +48,7 @@ def of_account(check: str, account: str | None, **columns: Any) -> dict[str, Any
 def results_of(entries: pa.Table, **given: Any) -> StepResults:
     """Return what a close found in which nothing is wrong but what is given."""
     usual: dict[str, Any] = dict.fromkeys(("findings", "accounts", "jobs", "created"), ())
-    usual |= {"unknown_outcomes": {}, "own": "EUR", "import_accounts": "bktools accounts import FILE"}
+    usual |= {"unknown_outcomes": {}, "own": "EUR", "commands": COMMANDS}
     return StepResults(entries, **(usual | given))
 
 

@@ -155,6 +155,21 @@ def test_the_account_list_is_imported_once():
     assert action.command == "bktools accounts import FILE"
 
 
+def test_entries_without_an_id_are_several():
+    """Of one day, too: a step counts as many entries as its amount is of."""
+    lines = [{"id": None, "line": line} for line in (7, 8)]
+    findings = [finding("no_id", None, id=None, line=line["line"]) for line in lines]
+    [action] = made(entries_of(*lines), findings=findings)
+    assert (len(action.things), action.entries) == (2, 2)
+
+
+def test_the_command_of_a_step_has_the_ids_of_its_entries():
+    """A person who looked up two entries pastes one command."""
+    findings = [finding("maybe_booked", place, who=PREPARER) for place in (0, 1)]
+    [action] = made(entries_of({}, {}), findings=findings)
+    assert action.command == "bktools export not-booked entry 0 entry 1"
+
+
 def test_an_account_that_was_refused_is_corrected_in_the_chart(sandbox, closed):
     """When the service refuses an account, the close goes on and names it, the refusal and who acts."""
     sandbox.server.inject(Fault("error", "create_account", times=1, status=422))

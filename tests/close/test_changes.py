@@ -110,7 +110,7 @@ def test_a_split_entry_is_counted_once_in_what_became_of_it():
     )
     table = changes._table([changes._held_back(october, november, words("en"))])
     counts = lines.groupby("outcome")["entry_id"].nunique()
-    said = f"held back: {counts['resolved']} resolved, {counts['open']} still open"
+    said = f"held back: {counts['resolved']} resolved, {counts['open']} still open from then"
     assert changes.headline_of(table, "2026-10", words("en")) == [said]
     assert {(row["change"], row["field"]): row["amount_before"] for row in table.to_dicts()} == {
         ("still_open", "no_category"): Decimal("12.50"),

@@ -11,9 +11,10 @@ from step_results import entries_of, finding, results_of
 
 import bktools
 from bktools.close.actions import CHANGED, actions_of
-from bktools.close.entries import ENTRY_COLUMNS
+from bktools.close.entries import ENTRY_COLUMNS, OF_REASON
 from bktools.close.figures import LARGEST, LARGEST_OF_OTHERS, Figures, spent_table
 from bktools.close.sentences import name_of, not_spent, step_of
+from bktools.frames.sums import with_one_reason
 from bktools.wording import words
 
 NAMES = ("id", "supplier", "category_id", "category_name", "amount", "currency", "fate")
@@ -201,7 +202,7 @@ HELD_LINES = [
 def test_an_entry_is_held_back_by_one_reason():
     """The first error of its lines; the reasons add up, and the steps have the figures' numbers."""
     frame = pd.DataFrame(HELD_LINES, columns=["id", "split_line", "reason", "money"])
-    entries = entries_of(*frame.to_dict("records"))
+    entries = with_one_reason(entries_of(*frame.to_dict("records")), OF_REASON)
     findings = [
         finding(reason, None, id=entry, line=line) for line, (entry, _, reason, _) in enumerate(HELD_LINES)
     ]

@@ -231,6 +231,7 @@ def test_what_is_read_is_what_was_written(plan, path):
         assert bodies[0] == bodies[1]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     before = path.read_bytes()
+    write_plan(plan, path, made_for="https://books.example", made_by="Ada")
     with pytest.raises(StorageError, match="exists already: choose another file, or remove it first"):
         write_plan(plan, path, made_for="x", made_by="y")
     assert (path.read_bytes(), len([*path.parent.iterdir()])) == (before, 1)

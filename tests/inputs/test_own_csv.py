@@ -6,8 +6,6 @@ from decimal import Decimal
 
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import bktools
 from bktools.frames.delimited import PROFILES
@@ -81,15 +79,3 @@ def test_apostrophes_of_others_stay(write, text, code, name):
     """="0400" is 0400 whoever wrote it; an apostrophe goes only where `to_csv` must have put it."""
     chart = bktools.read_chart_of_accounts(write(text))
     assert chart.loc[0, ["code", "name"]].to_list() == [code, name]
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    names=st.lists(st.text("a0=+-@\uff1d\t\r\n'\",;. ", min_size=1, max_size=8), min_size=1, max_size=5),
-    profile=st.sampled_from(["excel", "excel-eu"]),
-)
-def test_any_text_comes_back(names, profile, tmp_path):
-    """Whatever text is written for a spreadsheet is read as it was, but for blanks before a name."""
-    frame = pd.DataFrame({"code": CODES[: len(names)], "name": names})
-    chart = bktools.read_chart_of_accounts(bktools.to_csv(frame, tmp_path / "own.csv", profile))
-    assert chart["name"].tolist() == [name.lstrip() for name in names]

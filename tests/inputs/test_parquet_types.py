@@ -124,14 +124,6 @@ def test_what_is_no_text_is_refused(tmp_path, kind):
         assert "columns that are no text are not read: id" in entries.attrs["bktools"]["notes"]
 
 
-def test_runs_and_wide_decimals_of_frames():
-    """Runs are rows; more digits than can be added exactly are refused by name."""
-    runs = pa.RunEndEncodedArray.from_arrays(pa.array([3], pa.int32()), pa.array([COMPANY]))
-    assert len(bktools.compose_export_jobs(pa.table({**BASE, "company_id": runs})).entries) == 3
-    with pytest.raises(InputError, match=r"the column beside of the entries holds decimal256\(70, 2\)"):
-        bktools.compose_export_jobs(pa.table({**BASE, "beside": BESIDE["wide"]}))
-
-
 def test_a_file_without_rows_is_read(tmp_path):
     """A column without rows has no page to look at: the file is whole all the same."""
     kinds = {"id": pa.string(), "approved": pa.bool_(), "amount": pa.decimal128(10, 2)}

@@ -6,15 +6,13 @@ import shlex
 import warnings
 
 import msgspec
-import pandas as pd
 import pytest
 
 import bktools
 from bktools import caller
 from bktools.errors import ArgumentError, InputError, QuestionError
-from bktools.frames import schema
 from bktools.inputs.mappings import arguments, made_from, mapping_for, path_of, read_mapping, write_mapping
-from bktools.inputs.notes import note_sentence, note_sentences
+from bktools.inputs.notes import note_sentence
 from bktools.inputs.options import OF_KIND, as_command, checked, plus
 from bktools.wording import LANGUAGES
 
@@ -142,15 +140,6 @@ def test_the_note_about_ids_prints_the_call_that_names_them(write):
     assert list(again["id"]) == ids
 
 
-def test_a_question_can_be_pickled(write):
-    """A worker's question arrives whole."""
-    import pickle
-
-    error = asked(write(OPEN))
-    again = pickle.loads(pickle.dumps(error))
-    assert (str(again), again.options, again.kind) == (str(error), error.options, "entries")
-
-
 def test_a_mapping_is_found_by_headings_or_named(write, tmp_path):
     """Options that read a file read the next one with these headings in any order; given ones go first."""
     answer = {
@@ -187,21 +176,6 @@ def test_a_mapping_without_headings_is_found_by_its_name_alone(write):
     write_mapping(made_from(frame, "bare", "entries"))
     assert mapping_for(path, "entries") is None
     assert mapping_for(path, "entries", named=["bare"]).options["headings"] == 0
-
-
-def test_each_kind_has_its_options():
-    """Readers take the options of their kind, under the same names."""
-    import inspect
-
-    readers = {
-        "chart": bktools.read_chart_of_accounts,
-        "entries": bktools.read_entries,
-        "ledger": bktools.read_general_ledger,
-    }
-    assert OF_KIND["ledger"]["style"].choices == (*schema.STYLES,)
-    for kind, reader in readers.items():
-        assert {*OF_KIND[kind]} <= {*inspect.signature(reader).parameters}
-    assert isinstance(checked({"sheet": pd.Series([1]).iloc[0]})["sheet"], int)
 
 
 def test_a_title_above_does_not_stop_a_mapping(write):
@@ -250,14 +224,6 @@ def test_one_mapping_is_kept_for_the_same_headings(write):
     assert mapping_for(write("Date;Amount\n2026-11-01;2,00\n", "next.csv"), "entries").name == "november"
 
 
-def test_notes_are_in_the_language_of_the_reader(write, monkeypatch):
-    """Whoever shows a file's notes shows them in the reader's language."""
-    about = bktools.read_entries(write("Date;Amount\n2026-10-01;1,00\n"), currency="EUR").attrs["bktools"]
-    english = note_sentences(about)
-    monkeypatch.setenv("BKTOOLS_LANGUAGE", "de")
-    assert note_sentences(about) == [note_sentence(note, "de") for note in about["note_facts"]] != english
-
-
 @pytest.mark.parametrize(
     ("text", "options"),
     [
@@ -293,15 +259,3 @@ def test_a_mapping_has_the_names_of_arguments(tmp_path):
     flags = {name: option.flag for name, option in OF_KIND["entries"].items()}
     with caller.command(flags), pytest.raises(InputError, match=r"\(columns must name one of "):
         read_mapping(path)
-
-
-def test_ids_under_an_unknown_heading_are_proposed(write):
-    """A column of UUIDs is named as the ID, also where the parts of a split entry share one."""
-    first, second, third = (f"00000000-0000-4000-8000-00000000000{number}" for number in (1, 2, 3))
-    rows = [f"{one},2026-10-0{day},5.00,EUR" for day, one in enumerate((first, first, second, third), 1)]
-    path = write("\n".join(["Kennzeichen,Date,Amount,Currency", *rows]))
-    frame = bktools.read_entries(path)
-    (note,) = (one for one in frame.attrs["bktools"]["note_facts"] if one["code"] == "no_entry_ids")
-    assert note["heading"] == "Kennzeichen"
-    ids = bktools.read_entries(path, columns={"id": "Kennzeichen"})["id"]
-    assert ids.tolist() == [first, first, second, third]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import random
 
 import pytest
@@ -66,21 +64,6 @@ def test_thousands_of_random_texts_by_both_readers():
         assert regular is None or regular == careful, text
         by_arrow += regular is not None
     assert by_arrow > 150, "the comparison shows nothing if Arrow reads hardly any"
-
-
-@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
-@pytest.mark.parametrize("end", LINE_ENDS)
-def test_what_programs_write_is_regular(quoting, end):
-    """Programs' tables go through Arrow: quoted cells, doubled quotes, empty cells."""
-    source = random.Random(7)
-    cells = ["a", "", "a;b", 'say "hi"', "0400", "Ünï", '"', "null", "NA"]
-    for width in (1, 3):
-        out = io.StringIO(newline="")
-        writer = csv.writer(out, delimiter=";", lineterminator=end, quoting=quoting)
-        writer.writerows(source.choices(cells, k=width) for _ in range(200))
-        regular, careful = both(f"{out.getvalue()}{end}", width)
-        assert regular == careful
-        assert regular is not None
 
 
 @pytest.mark.parametrize(

@@ -131,13 +131,6 @@ def test_days_that_are_asked_about(write):
     assert [(one.code, one.has_way_out) for one in caught.value.problems] == [("broken_date", False)]
 
 
-def test_a_row_that_is_left_out_settles_the_order(write):
-    """A footer's day is a day of the same program."""
-    text = "Date;Text;Amount\n03/04/2026;a;1.00\n31/12/2026;Total;9.00\n"
-    read = bktools.read_entries(write(text), skip_rows="3", currency="EUR")
-    assert read["date"][0].strftime("%Y-%m-%d") == "2026-04-03"
-
-
 @pytest.mark.parametrize(
     ("text", "codes"),
     [

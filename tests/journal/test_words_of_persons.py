@@ -44,8 +44,9 @@ def test_a_batch_in_doubt_is_named_with_the_way_to_settle_it(journal, service):
     send(journal, wanted := batch("a", *range(5)), "UNKNOWN")
     (row,) = journal.unknown(COMPANY)
     (line,) = open_questions(service=service)
+    company = service.settings.title_of(COMPANY)
     for part in (
-        f"outcome unknown: batch a of company {COMPANY}, sent {row['sent_at']}, may have been booked",
+        f"outcome unknown: batch a of {company}, sent {row['sent_at']}, may have been booked",
         f"its 5 entries in the accounting system ({', '.join(wanted.entry_ids[:3])} and 2 more; ",
         f"bktools export status --entries --batch a --company {COMPANY} --sandbox)",
         f"bktools export resolve a --company {COMPANY} --sandbox --outcome ",

@@ -54,4 +54,4 @@ def test_months_that_are_not_shown_are_counted():
         ENGLISH("match.no_month", count=1),
     )
     (other,) = entries_of.of_other_months(entries, postings, None, ENGLISH)
-    assert other.startswith("1 entry of 2026-09, a month that is not in the ledger")
+    assert other.startswith("1 entry of September 2026, which is not in the ledger")

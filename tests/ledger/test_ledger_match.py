@@ -165,7 +165,7 @@ def test_what_is_open_is_one_row_a_group():
     [
         (
             "document_number",
-            "name each that holds none of the entries (explained=[DOCUMENT]) and match again",
+            "name each that holds none of the entries (explained=[VOUCHER]) and match again",
         ),
         ("note", "Look at these postings, the likeliest entry first"),
     ],
@@ -384,7 +384,7 @@ def test_cost_centres():
 
 
 def test_each_line_of_a_split_receipt_may_have_its_own_cost_centre():
-    """The lines are one voucher: a line whose cost centre is there is booked on it."""
+    """The lines are one voucher, and one entry: a line whose cost centre is there is booked on it."""
     entries = exported(12).assign(split_line=0, cost_centre="100")
     entries.loc[:1, ["entry_id", "date"]] = entries.loc[0, ["entry_id", "date"]].tolist()
     entries.loc[:1, "split_line"], entries.loc[1, "cost_centre"] = [1, 2], "200"
@@ -393,6 +393,8 @@ def test_each_line_of_a_split_receipt_may_have_its_own_cost_centre():
     match = match_ledger(entries, postings)
     assert match.habits["unit"] == "receipt"
     assert match.findings.empty
+    lines = entries[["entry_id", "account_code"]].assign(month=entries["date"].dt.strftime("%Y-%m"))
+    assert match.totals["entries"].sum() == len(lines.drop_duplicates())
 
 
 def test_style_and_sign_can_be_given():

@@ -120,7 +120,7 @@ def test_an_account_where_none_is_asked(book: Path, close: Close, tmp_path: Path
     """An account on a line that asks for none is refused; other lines that a person moves or removes stay."""
 
     def change(rows: Rows) -> None:
-        line = next(row for row in rows if row[column(rows, "check")] == "not_approved")
+        line = next(row for row in rows if row[column(rows, "code")] == "not_approved")
         line[column(rows, "new account")] = "0400"
         del rows[1]
 

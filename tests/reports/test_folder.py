@@ -92,6 +92,16 @@ def test_an_earlier_close_is_kept(small: Close, folder: Path, tmp_path: Path):
     assert _manifest(folder)["begun_at"] == begun.isoformat()
 
 
+def test_a_run_that_changed_nothing_leaves_no_folder(small: Close, tmp_path: Path):
+    """What wrote to the service is kept as evidence; what came after it, with the same month, is replaced."""
+    wrote = small.run
+    for year, run in enumerate((wrote, *[replace(wrote, created=(), jobs=())] * 3), start=2030):
+        begun = wrote.begun_at.replace(year=year)
+        write_folder(replace(small, run=replace(run, begun_at=begun)), tmp_path / "october")
+    kept, folder = sorted(tmp_path.iterdir(), key=lambda path: len(path.name), reverse=True)
+    assert (_manifest(kept)["begun_at"][:4], _manifest(folder)["begun_at"][:4]) == ("2030", "2033")
+
+
 def test_a_dry_run_takes_the_place_of_an_untouched_one(small: Close, tmp_path: Path):
     """Dry runs leave one folder; one whose workbook somebody filled in, or that has a file more, is kept."""
     planned = replace(small, run=replace(small.run, applied=False))

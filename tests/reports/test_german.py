@@ -108,8 +108,8 @@ def test_a_filled_in_workbook_comes_back(german: Close, close: Close, folder: Pa
     fixes = [
         bktools.read_fixes(filled(one / WORKBOOK, tmp_path / f"{sheet}.xlsx", change(*headings), sheet=sheet))
         for one, sheet, headings in (
-            (german.folder, "zu tun", ("Prüfung", "neues Konto", "Notiz")),
-            (folder, "to do", ("check", "new account", "note")),
+            (german.folder, "zu tun", ("Code", "neues Konto", "Notiz")),
+            (folder, "to do", ("code", "new account", "note")),
         )
     ]
     same = ["line", "new_account", "note", "check", "category_id"]

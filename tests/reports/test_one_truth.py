@@ -185,7 +185,7 @@ def test_november_is_what_happened(november: November):
     assert (entries["fate"] == "in_books").sum() == BOOKED
     [euro] = [line for line in close.figures.against if line.currency == "EUR"]
     page = (folder / REPORT).read_text(encoding="utf-8")
-    assert f"in doubt: EUR {shown(euro.parts['in_doubt'][1], 'EUR')}" in page
+    assert f"in doubt: EUR\N{NO-BREAK SPACE}{shown(euro.parts['in_doubt'][1], 'EUR')}" in page
     first = close.actions[0]
     assert (first.code, first.entries, first.role) == ("in_doubt", 22, "preparer")
     assert first.command.startswith(f"bktools export resolve {first.ids['batch_id']} ")

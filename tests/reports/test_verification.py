@@ -22,6 +22,9 @@ TEXTS = {
     "de": ("Prüfung im Hauptbuch", "fehlt", "Administrator des Dienstes", "Befunde"),
 }
 
+# The columns of the workbook that hold days: lines, numbers of days and money are numbers.
+DAYS = {"en": {"date", "booked on"}, "de": {"Datum", "gebucht am"}}
+
 
 @pytest.mark.parametrize("language", TEXTS)
 def test_a_verification_is_a_page_a_workbook_and_csv(language: str, tmp_path: Path):
@@ -56,6 +59,12 @@ def test_a_verification_is_a_page_a_workbook_and_csv(language: str, tmp_path: Pa
     assert any("107" in cell for cell in finding)
     book = CalamineWorkbook.from_path(tmp_path / WORKBOOK)
     assert missing in book.get_sheet_by_name(sheet).to_python()[1]
+    days = set()
+    for head, *rows in (book.get_sheet_by_name(name).to_python() for name in book.sheet_names[1:]):
+        days |= {
+            name for row in rows for name, value in zip(head, row, strict=True) if isinstance(value, dt.date)
+        }
+    assert days == DAYS[language]
     totals = pd.read_csv(tmp_path / "ledger_totals.csv", sep=None, engine="python", encoding="utf-8-sig")
     assert len(totals) == len(match.totals)
     assert (tmp_path / "ledger_settlements.csv").exists()

@@ -228,7 +228,7 @@ def test_a_budget_with_unclear_names_says_what_tells_them_apart(tmp_path: Path):
     assert [error.value.facts["names"][place]["lines"] for place in (0, 1, 2)] == [["2", "6"], ["4"], ["5"]]
     several = f"is the name of several, of which it needs the ID: {ids}"
     remarks = (
-        f"'Trips' (lines 2, 6) {several}, 'Rrent' (line 4) (did you mean Rent?), 'trips' (line 5) {several}"
+        f"'Trips' (lines 2, 6) {several}; 'Rrent' (line 4) (did you mean Rent?); 'trips' (line 5) {several}"
     )
     assert remarks in str(error.value).replace('"', "'")
     assert error.value.source == "budget.csv"

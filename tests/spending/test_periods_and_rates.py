@@ -66,8 +66,10 @@ def test_amounts_in_the_own_currency():
     assert "home_amount" not in spend(ENTRIES, by=[])
 
 
-def test_shares_with_rates_are_of_all_currencies():
+def test_shares_and_sizes_with_rates_are_of_all_currencies():
     """Within each month, a share is that of the converted amounts of all currencies, by pandas."""
+    sizes = spend(NAMED, "supplier", rates=RATES, largest_first=True)["home_amount"].tolist()
+    assert sizes == sorted(sizes, reverse=True)
     for by, within in ((["supplier"], []), (["month", "supplier"], ["month"])):
         sums = spend(NAMED, by, rates=RATES, shares=True)
         groups = [*within] or pd.Series(0, index=sums.index)

@@ -123,12 +123,12 @@ def _amounts(frame: pd.DataFrame, *columns: str) -> dict[tuple[str, ...], int]:
 
 
 def test_names_are_shown_and_namesakes_stay_apart():
-    """Groups are those of the IDs, in any spelling, with their names; what is unknown is shown by ID."""
+    """Groups are those of the IDs, in any spelling, with their names; an unknown one is named by its ID."""
     by_category = spend(NAMED, categories=CATEGORIES)
     assert list(by_category.columns) == ["category_name", "currency", "entries", "amount", "category_id"]
     assert _amounts(by_category.fillna({"category_id": ""}), "category_name", "category_id") == {
         ("no category", ""): 32,
-        ("c9", "c9"): 16,
+        ("unknown category c9…", "c9"): 16,
         ("Meals", "c3"): 8,
         ("Travel", "c2"): 4,
         ("Travel", "c1"): 3,
@@ -140,7 +140,7 @@ def test_names_are_shown_and_namesakes_stay_apart():
     by_employee = spend(NAMED, "employee", employees=EMPLOYEES)
     assert _amounts(by_employee.fillna(""), "employee_name", "employee_id") == {
         ("no employee", ""): 48,
-        ("e9", "e9"): 8,
+        ("unknown employee e9…", "e9"): 8,
         ("Ada Lovelace", "e2"): 4,
         ("Ada Lovelace", "e1"): 3,
     }

@@ -148,7 +148,7 @@ def test_what_was_picked_stays_in_the_notebook(entries: pd.DataFrame):
     assert "<b>none of 320 entries selected</b>" in picker._static()["text/html"]
     _click(picker, 4)
     kept = picker._static()["text/html"]
-    assert "1 of 320 entries selected: JPY 3,590 (1)" in kept
+    assert "1 of 320 entries selected: JPY\N{NO-BREAK SPACE}3,590 (1)" in kept
     assert "Tokyo Kotsu Taxi" in kept
     assert entries["id"][4] not in kept
 

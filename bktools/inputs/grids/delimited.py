@@ -59,6 +59,9 @@ def read_delimited(
     if (first := re.match(rb"sep=(.)\r?\n", text)) and delimiter is None:
         delimiter, text = first[1].decode(), b"\n" + text[first.end() :]
     mark = delimiter or delimiter_of(text, kind)
+    if mark != "\t":
+        # Some programs write a tab behind each quoted cell.
+        text = text.replace(f'"\t{mark}'.encode(), f'"{mark}'.encode())
     grid = _grid(text, mark, source, has_quotes=has_quotes)
     return _as_shown(replace(grid, encoding=reading.encoding), text), reading
 

@@ -5,6 +5,7 @@ The bounds of an account are those of the interface (section 2.4).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from os import PathLike
 from typing import Unpack
@@ -172,11 +173,19 @@ def _find_columns(reading: Reading) -> None:
 
 def _is_any_list(reading: Reading) -> bool:
     """Whether no heading and no other field says that a table with codes and names has accounts."""
-    if reading.places.keys() != {"code", "name"} or {"code", "name"} & reading.asked.keys():
+    if reading.places.keys() != {"code", "name"} or reading.asked:
         return False
     words = ("account_code", "account", "account_name", "account_id")
     are_accounts = any(reading.seen(place).is_headed(*words) for place in reading.places.values())
-    return not are_accounts and len(reading.free()) > 1
+    return not are_accounts and len(reading.free()) > 1 and not _are_a_tree(reading.sample("code"))
+
+
+def _are_a_tree(texts: Sequence[str]) -> bool:
+    """Whether most codes begin with another one, as those of accounts do, and do not count from 1."""
+    codes = {text.strip() for text in texts}
+    nested = [code for code in codes if any(code[:end] in codes for end in range(1, len(code)))]
+    highest = max((int(code) for code in codes if code.isdecimal()), default=0)
+    return len(nested) * 2 > len(codes) and not 0 < highest <= len(codes) * 2
 
 
 def _refuse_others(reading: Reading) -> None:
@@ -227,7 +236,11 @@ def _leave_titles(reading: Reading) -> None:
     if not reading.has("company_id") and len(cells.unique(code)) * 2 < len(code):
         # Most codes are there again, also where each row has an ID of its own: they are no accounts' codes.
         again |= cells.duplicated(code)
-    reading.ask_of_rows("code_twice", again)
+    choices = []
+    if reading.has("external_id") and not cells.duplicated(code).any():
+        # The codes tell the accounts apart.
+        choices = [{"columns": {"external_id": ""}}]
+    reading.ask_of_rows("code_twice", again, choices)
 
 
 def _find_ids(reading: Reading) -> None:

@@ -181,7 +181,8 @@ def _number_by_journal(reading: Reading) -> None:
         journal, number = (cells.trimmed(reading.column(name)) for name in ("journal", "voucher_id"))
         joined = pc.binary_join_element_wise(journal, number, pa.scalar(" ", schema.TEXT))
         reading.put("voucher_id", pc.if_else(pc.equal(number, ""), number, cells.trimmed(joined)))
-    reading.leave("journal")
+    else:
+        reading.leave("journal")
 
 
 def _ask_account(reading: Reading) -> None:
@@ -193,32 +194,25 @@ def _ask_account(reading: Reading) -> None:
     text = [reading.places["text"]] if reading.has("text") else []
     offered = candidates(reading, "account_code", text, without=twice)
     choices = [table.choice("account_code", place) for place in offered]
-    pair = [table.headings[place] for place in offered if reading.seen(place).is_headed("debit", "credit")]
-    if reading.has("debit", "credit", "amount") and _are_both_filled(reading, "debit", "credit"):
-        # Beside one amount, two columns that are filled in each row are the two accounts.
-        pair = [reading.heading("debit"), reading.heading("credit")]
     codes = [place for place in offered if are_account_codes(reading.seen(place))]
     # Without headings, nothing says that two columns of names are other things.
     two = codes or (offered if not table.heading_line else [])
     if len(twice) == 2:
         # Beside them, the two columns that repeat most are the accounts, in their order.
         two = sorted(sorted(two, key=lambda place: len(reading.seen(place).kinds))[:2])
-    if len(pair) < 2 and len(two) == 2 and not reading.has("debit", "credit"):
+    if len(two) == 2 and not reading.has("debit", "credit"):
         # Two columns may be debit and credit accounts, in either order.
         both = [[table.headings[place] for place in own] for own in (two, two[::-1])]
         choices = [
             {"columns": {"debit_account": one, "credit_account": other}} for one, other in both
         ] + choices
-    if len(pair) > 1:
-        accounts = {"debit_account": pair[0], "credit_account": pair[1]}
-        others = [one for one in choices if one["columns"]["account_code"] not in pair[:2]]
-        choices = [{"columns": accounts}, *others]
     ask_for(reading, "account_code", choices, is_doubtful=not codes)
 
 
 def _take_two_postings(reading: Reading) -> None:
     """Make two rows of each that has a debit account and a credit account; both columns count, or none."""
     pair = ("debit_account", "credit_account")
+    _take_accounts_of_sides(reading)
     has_both_amounts = reading.has(*pair, "debit", "credit")
     is_named = {"account_code", "account_name"} & reading.asked.keys()
     are_pairs = reading.has(*pair) and (reading.is_asked(pair[0]) or _are_both_filled(reading, *pair))
@@ -241,12 +235,14 @@ def _take_two_postings(reading: Reading) -> None:
     )
     reading.leave("account_name")
     if has_both_amounts:
-        # A row of a journal may have one of the two postings.
+        # A row of a journal may have one of the two postings; zeros are empty cells.
         reading.leave("amount", "side")
         reading.put("debit", pc.if_else(is_second, "", reading.column("debit")))
         reading.put("credit", pc.if_else(is_second, reading.column("credit"), ""))
-        own = map(reading.blank, ("account_code", "debit", "credit"))
-        reading.table = reading.table.rows(~np.logical_and.reduce([*own]))
+        own = map(reading.column, ("account_code", "debit", "credit"))
+        reading.table = reading.table.rows(
+            np.logical_or.reduce([cells.matches(column, r"[^0.,\s-]") for column in own])
+        )
     else:
         reading.leave("debit", "credit")
         sides, other = sides_of(reading), {"debit": "credit", "credit": "debit"}
@@ -256,6 +252,22 @@ def _take_two_postings(reading: Reading) -> None:
         reading.put("side", pc.if_else(is_other, opposite, reading.column("side")))
     if len(reading.table.lines) > count and reading.books is None:
         reading.note("two_postings")
+
+
+def _take_accounts_of_sides(reading: Reading) -> None:
+    """Take columns headed debit and credit for the two accounts where rows have both, beside one amount."""
+    sides = {
+        f"{side}_account": place
+        for place in range(len(reading.table.headings))
+        for side in ("debit", "credit")
+        if reading.seen(place).is_headed(side)
+    }
+    known = {"account_code", "account_name", *sides} & {*reading.places, *reading.asked}
+    if len(sides) < 2 or known or not reading.has("amount"):
+        return
+    if {*sides.values()} <= {*candidates(reading, "debit_account", also=sides.values())}:
+        reading.leave("debit", "credit")
+        reading.places |= sides
 
 
 def _are_both_filled(reading: Reading, debit: str, credit: str) -> bool:

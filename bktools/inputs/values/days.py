@@ -31,6 +31,7 @@ _NUMBERS = re.compile(rf"(\d{{1,2}})([-/.])(\d{{1,2}})\2(\d{{4}}|\d{{2}})\.?{_TI
 # The time may stand behind, as in 20261031120000[0:GMT] of OFX.
 _COMPACT = re.compile(r"(20\d\d|19\d\d)(\d\d)(\d\d)(?:\d{6}(?:\.\d+)?(?:\[[^\]]*\])?)?$")
 _WORD = re.compile(rf"(?:\w+, *)?(\d{{1,2}})[. /-]*([^\W\d_]+)\.?[. /-]*(\d{{4}}|\d{{2}})?{_TIME}$")
+_YEAR_AND_WORD = re.compile(rf"(\d{{4}})[. /-]+([^\W\d_]{{3,}})\.?[. /-]+(\d{{1,2}}){_TIME}$")
 _WORD_FIRST = re.compile(
     rf"(?:\w+, *)?([^\W\d_]{{3,}})\.?[. /-]*(\d{{1,2}})(?:[., /-]+(\d{{4}}|\d{{2}}))?{_TIME}$"
 )
@@ -93,6 +94,7 @@ def days_of(text: str, year: int | None = None) -> Mapping[str, dt.date | None]:
     for match, (at_day, at_month, at_year) in (
         (_WORD.match(text), (1, 2, 3)),
         (_WORD_FIRST.match(text), (2, 1, 3)),
+        (_YEAR_AND_WORD.match(text), (3, 2, 1)),
     ):
         month = terms.months().get(terms.normal(match[at_month])) if match else None
         if match and month:

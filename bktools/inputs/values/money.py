@@ -29,7 +29,7 @@ from bktools.inputs.rows import entries_only, fill_down
 from bktools.inputs.table import Mask
 from bktools.inputs.values.amounts import LONGEST, Figures, decimal_mark, is_not_zero, money
 from bktools.inputs.values.currencies import only_currency, only_of_headings, read_currency, settle_foreign
-from bktools.inputs.values.days import SERIAL, is_serial, lacks_year, read_days
+from bktools.inputs.values.days import SERIAL, is_serial, lacks_year, parsed, read_days
 
 
 def read_money(reading: Reading, own_currency: str | None) -> None:
@@ -159,7 +159,9 @@ def _ask_of_no_days(reading: Reading, bad: Mask, texts: list[str]) -> None:
     if without_year:
         reading.ask_of_rows("year", bad, value=without_year[0], option="year")
     elif broken:
-        reading.ask_of_rows("broken_date", bad, value=broken[0])
+        forms = [form for form in _SHORT_DAYS if all(parsed(text, form) for text in texts)]
+        choices: list[Choice] = [{"date_format": form} for form in forms]
+        reading.ask_of_rows("not_a_date" if forms else "broken_date", bad, choices, value=broken[0])
     else:
         no_days: Choice = {"columns": {"date": ""}}
         choices = [no_days] * (reading.kind == "entries") if bad.all() else [reading.table.skip(bad)]
@@ -230,6 +232,8 @@ def total(column: pa.ChunkedArray) -> Decimal:
 
 
 _ZERO = Decimal()
+# Days without marks, such as 220126, which an option alone reads.
+_SHORT_DAYS = ("%d%m%y", "%m%d%y", "%y%m%d")
 # The share of vouchers that proves the signs.
 _BALANCED = 0.5
 # A minus in at most such a share of the amounts of each side reverses.

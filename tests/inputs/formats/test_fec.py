@@ -57,17 +57,6 @@ def test_points_in_amounts(write, comma, thousands):
     assert [f"{amount:.2f}" for amount in found["amount"]] == AMOUNTS
 
 
-def test_accounts_repeat_and_are_one(write):
-    """The chart has each account once, with its first name."""
-    chart = bktools.read_chart_of_accounts(write(fec(), "FEC.txt"))
-    assert chart[["code", "name"]].values.tolist() == [
-        ["625100", "Voyages et déplacements"],
-        ["445660", "TVA déductible"],
-        ["401000", "Fournisseurs"],
-        ["512000", "Banque"],
-    ]
-
-
 @pytest.mark.parametrize("quote", ["", '"'])
 def test_empty_rows(write, quote):
     """Rows without anything, as spreadsheets leave them, are none, with quoted headings or not."""
@@ -75,13 +64,6 @@ def test_empty_rows(write, quote):
     text = "\t".join(f"{quote}{cell}{quote}" for cell in heading.split("\t"))
     path = write(f"{text}\r\n{rows}{heading.count(chr(9)) * chr(9)}\r\n\r\n", "FEC.txt")
     assert [f"{amount:.2f}" for amount in bktools.read_general_ledger(path)["amount"]] == AMOUNTS
-
-
-def test_words_of_windows(write):
-    """A curly apostrophe and a euro sign, which ISO 8859-15 has not, are those of Windows' encoding."""
-    rows = [tuple(cell.replace("Règlement", "Virement de l’été — 5 €") for cell in row) for row in ROWS]
-    found = bktools.read_general_ledger(write(fec(rows), "FEC.txt", "cp1252"))
-    assert found["text"][4] == "Virement de l’été — 5 €"
 
 
 def test_quotes_are_characters(write):

@@ -6,10 +6,8 @@ import io
 import json
 import time
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 from random import Random
-from types import SimpleNamespace
 
 import pytest
 import warm
@@ -17,10 +15,8 @@ import warm
 import bktools
 from bktools.caller import command
 from bktools.errors import ArgumentError, InputError, QuestionError
-from bktools.inputs.formats.format import Books, made_table
 from bktools.inputs.formats.registry import FORMATS, recognised
 from bktools.inputs.grids.source import Source
-from bktools.inputs.table import Rows
 
 FILES = Path(__file__).parent / "files"
 EXPECTED = json.loads((FILES / "expected.json").read_text(encoding="utf-8"))
@@ -77,35 +73,6 @@ def test_every_format_is_met():
     assert recognised(Source(FILES / "expected.json", "ledger")) is None
 
 
-def invented_rows(file, *headings):
-    """Return the rows of an invented format, whose cells stand between ~."""
-    table = Rows(*headings)
-    for line, data in enumerate(file.data().decode().splitlines(), 1):
-        cells = data.split("~")
-        if len(cells) == len(headings):
-            table.add(line, *cells)
-    return made_table(file, table, "Invented", encoding="utf-8")
-
-
-def read_invented(file, encoding):
-    """Read an invented format."""
-    if file.kind == "ledger":
-        return Books(invented_rows(file, "account_code", "date", "amount"))
-    # Headings that say nothing, and that say something else: `places` is what counts.
-    return Books(replace(invented_rows(file, "Code", "Rubbish"), places={"name": 0, "code": 1}))
-
-
-def test_a_format_is_a_name_and_two_functions(write, monkeypatch):
-    """A line of the table is all that a new format needs, and its columns are those that it says."""
-    invented = SimpleNamespace(recognises=lambda file: file.head.startswith(b"INVENTED"), read=read_invented)
-    monkeypatch.setitem(FORMATS, "Invented", invented)
-    chart = bktools.read_chart_of_accounts(write("INVENTED\nCash~Kasse 1\nBank~Giro 2\n"))
-    assert chart[["code", "name"]].values.tolist() == [["Kasse 1", "Cash"], ["Giro 2", "Bank"]]
-    path = write("INVENTED\n1000~2026-10-03~5.00\n2000~2026-10-03~-5.00\n")
-    assert postings(path) == [["2026-10-03", "1000", "5.00"], ["2026-10-03", "2000", "-5.00"]]
-    assert bktools.read_general_ledger(path).attrs["bktools"]["format"] == "Invented"
-
-
 @pytest.mark.parametrize("argument", ["columns", "delimiter", "sheet", "decimal", "date_format"])
 def test_what_a_format_states_is_not_an_argument(argument):
     """An argument that is for tables is refused for a format that says it itself."""
@@ -114,12 +81,6 @@ def test_what_a_format_states_is_not_an_argument(argument):
         bktools.read_general_ledger(FILES / "datev_postings.csv", **{argument: value})
     with pytest.raises(ArgumentError, match="delimiter does not apply to a file of the format SIE"):
         bktools.read_chart_of_accounts(FILES / "accounts.se", delimiter=";")
-
-
-def test_verify_is_strict_or_warn():
-    """Another word is refused."""
-    with pytest.raises(ArgumentError, match="verify must be one of strict, warn"):
-        bktools.read_general_ledger(FILES / "saft.xml", verify="no")
 
 
 def zipped(*names):

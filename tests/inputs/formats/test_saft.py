@@ -105,22 +105,6 @@ COUNTRIES = {
 }
 
 
-def test_a_type_and_a_group(write):
-    """An account that has both has its type."""
-    text = COUNTRIES["Norway"].replace(
-        "<AccountType>", "<GroupingCategory>GM</GroupingCategory><AccountType>"
-    )
-    assert bktools.read_chart_of_accounts(write(text, "saft.xml"))["type"].tolist() == ["GL", "GL"]
-
-
-def test_a_document_by_its_reference(write):
-    """A line without the ID of its document has the document's reference."""
-    text = COUNTRIES["Norway"].replace(
-        "<SourceDocumentID>F12</SourceDocumentID>", "<ReferenceNumber>R 7</ReferenceNumber>"
-    )
-    assert bktools.read_general_ledger(write(text, "saft.xml"))["document_number"].tolist() == ["R 7", "AR1"]
-
-
 @pytest.mark.parametrize("country", COUNTRIES)
 def test_the_family(write, country):
     """Accounts and postings of each country's elements, with nothing of customers and invoices among them."""

@@ -37,16 +37,6 @@ def test_every_record_that_carries_a_number(write, encoding):
     assert sums.to_dict() == {"1930": -1099.5, "2641": 48.0, "5800": 1051.5}
 
 
-def test_two_postings_that_are_alike(write):
-    """Equal postings behind each other are two; only what repeats an added one is left out."""
-    text = (
-        '#FLAGGA 0\n#SIETYP 4\n#VER A 1 20261003 "Tåg"\n{\n'
-        + "#TRANS 5800 {} 5.00\n" * 2
-        + "#TRANS 1930 {} -10.00\n}\n"
-    )
-    assert ledger(write, text)["account_code"].tolist() == ["5800", "5800", "1930"]
-
-
 @pytest.mark.parametrize("encoding", ["cp437", "utf-8", "cp1252"])
 def test_the_chart(write, encoding):
     """Accounts with names and types, in the file's order."""
