@@ -91,11 +91,13 @@ class Practice:
         return x.is_named_alone_in(piece.text) and sum(x.is_named_alone_in(one.text) for one in equal) <= 2
 
     def without_voucher(self, group: Group) -> Status:
-        """Return MISSING if habits and days are known, and a posting is due at all; else OPEN."""
+        """Return MISSING if habits and days are known, else OPEN; of a sum of zero no posting is due."""
         is_covered = (
             self.covered[0] <= group.due + self.gate[0] and group.due + self.gate[1] <= self.covered[1]
         )
-        return Status.MISSING if self.is_known and is_covered and group.total else Status.OPEN
+        if self.is_known and is_covered:
+            return Status.MISSING if group.total else Status.IN_A_SUM
+        return Status.OPEN
 
     # ---- texts
 
