@@ -52,8 +52,6 @@ def _kinds(
     for figures in money.values() if is_opening.any() else ():
         is_opening &= ~cells.matches(figures.column, r"[^0.,\s-]")
     has_amount &= ~is_opening
-    is_account_open = is_ledger and reading.has("account_code") and "account_code" not in filled
-    no_account = reading.blank("account_code") if is_account_open else none
     ranks, of_names = _ranks(table, texts), _ranks(table, accounts)
     # Where other rows have their account, a sum below them has its word.
     ranks = np.where(no_day & (of_names > terms.MAYBE), np.maximum(ranks, of_names), ranks)
@@ -67,7 +65,7 @@ def _kinds(
     others = (column for place, column in enumerate(table.columns) if place not in amounts)
     is_sum = ~cells.any_filled(table, others) & has_amount & (not keeps)
     is_sum &= is_sum.sum() * 3 < len(is_sum)
-    lacks = (no_day | no_account | _lacks(table, texts, says_report)) & says_report
+    lacks = (no_day | _lacks(table, texts, says_report)) & says_report
     is_report = (lacks | ((ranks > terms.MAYBE) & (not is_ledger))) & (not keeps)
     if "date" in filled:
         is_blank_day = is_blank_day & cells.blank(filled_down(reading, "date"))
@@ -110,8 +108,6 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
         # A row with an amount may be an entry that waits for its day; most rows of a file are no such ones.
         choices = other_days(reading)
         choices += [table.skip(no_date)] if no_date.sum() * 2 <= len(no_date) else []
-    if not is_ledger and (no_date | ~rows.has_amount).all():
-        choices.append({"columns": {"date": ""}})
     is_doubtful = len(choices) == 1 and not are_further
     reading.ask_of_rows("rows_without_date", no_date, choices, is_doubtful=is_doubtful)
     entries: Mask = ~np.logical_or.reduce(rows[:5])
