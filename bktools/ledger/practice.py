@@ -116,6 +116,10 @@ class Practice:
         named = self.free.named.get(piece.id, set[int]())
         return bool(named) and not piece.is_move and named.isdisjoint(x.e for x in group.entries)
 
+    def may_be_anothers(self, group: Group, cents: int) -> bool:
+        """Whether an open entry of another group has an amount."""
+        return self.free.amounts[cents] > sum(x.cents == cents for x in group.entries)
+
     def is_own(self, x: Entry, piece: Piece) -> bool:
         """Whether a piece of another amount is an entry's: it names it, or is in its place and not denied."""
         if x.is_named_in(piece.text):

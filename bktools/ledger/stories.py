@@ -202,7 +202,8 @@ class _PieceStories:
                 first = min(pieces, key=lambda piece: piece.day)
                 second = [piece for piece in self.late if piece.gross == cents and piece is not first]
                 lateness = sum(map(self._lateness, second))
-                own = Status.OPEN if self._is_of_others(part) else Status.BOOKED_TWICE
+                is_in_one = len(pieces) == 1 and practice.may_be_anothers(self.group, cents)
+                own = Status.OPEN if is_in_one or self._is_of_others(part) else Status.BOOKED_TWICE
                 yield self.story(1 - lateness + self.far, self.booked | {x.e: own for x in part})
 
     def _is_of_others(self, part: Sequence[Entry]) -> bool:
@@ -233,7 +234,8 @@ class _PieceStories:
             yield self.story(1, {x.e: own}, off=self.off)
         elif self.is_sum or practice.is_of_sums:
             # A slip of the pen is often of whole units: such a difference names no entry.
-            yield self.story(1 if self.off % UNIT == 0 else 2, self.opened, off=self.off)
+            gross = [round(self.off * (WHOLE + rate) / WHOLE) for rate in practice.taxes]
+            yield self.story(1 if any(cents % UNIT == 0 for cents in gross) else 2, self.opened, off=self.off)
 
     def _has_net(self, x: Entry, piece: Piece) -> bool:
         """Whether a piece has an entry's net on its account, to half a cent, at a rate of the ledger."""
@@ -250,8 +252,12 @@ class _PieceStories:
         withheld = x.cents == sum(net for net in nets if net * x.cents > 0)
         if x.is_original or abs(off) == 1 or withheld or not taxed.isdisjoint((piece.gross, *nets)):
             return True
-        # A line may be the entry's, with a fee or another entry's line beside it.
-        if x.cents in piece.lines or not piece.nets.keys() & practice.used <= self.group.accounts:
+        # A line may be the entry's, with a fee or another entry beside it, or in it.
+        if (
+            practice.may_be_anothers(self.group, off)
+            or x.cents in piece.lines
+            or not piece.nets.keys() & practice.used <= self.group.accounts
+        ):
             return True
         later = (one for one in practice.free.of_size.get((x.account, abs(off)), ()) if one.day >= piece.day)
         return any(one.gross * off < 0 for one in later)  # the difference is taken back
