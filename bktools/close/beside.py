@@ -18,7 +18,7 @@ from bktools.close.record import PeriodRecord, record_in, verified_months
 from bktools.close.recurring import recurring
 from bktools.close.scope import CloseScope
 from bktools.frames.arrow import to_arrow
-from bktools.frames.columns import days_of
+from bktools.frames.columns import days_of, months_in
 from bktools.frames.incoming import source_of
 from bktools.frames.sums import NO_CURRENCY, NO_MONEY, money_of
 from bktools.journal.periods import exported_elsewhere, held_back
@@ -115,8 +115,7 @@ def rates_of_month(scope: CloseScope, entries: pa.Table, rates: ExchangeRates | 
     """
     if rates is None:
         return None
-    month = pl.Series(pl.from_arrow(days_of(entries))).dt.strftime("%Y-%m")
-    of_month = entries.filter((month == scope.period).fill_null(value=False).to_arrow())
+    of_month = entries.filter(pc.equal(months_in(entries), scope.period))
     rates = rates.into(scope.settings.currency, of_month)
     in_own_currency(of_month, rates)
     keep_rates(rates, scope.settings, scope.company, scope.period)

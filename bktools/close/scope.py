@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.columns import days_of
+from bktools.frames.columns import months_in
 from bktools.frames.incoming import described, in_memory, source_of
 from bktools.frames.schema import TEXT, Month
 from bktools.journal.writable import WritableJournal
@@ -83,8 +82,7 @@ def month_to_close(entries: pa.Table, month: Month | None, now: dt.datetime, *, 
     Refuse entries whose dates are no dates, a month that has not begun, and the approval of one that has not
     ended.
     """
-    days = pl.Series(pl.from_arrow(days_of(entries)))
-    months = days.dt.strftime("%Y-%m").drop_nulls().unique().sort().to_list()
+    months = sorted(months_in(entries).unique().drop_null().to_pylist())
     # The month is taken from the calendar of this machine, not from UTC.
     today = now.astimezone()
     current = f"{today:%Y-%m}"

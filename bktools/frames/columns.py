@@ -74,6 +74,11 @@ def days_of(table: pa.Table, name: str = "entries") -> pa.ChunkedArray:
     return days(table.column("date"))
 
 
+def months_in(table: pa.Table, name: str = "entries") -> pa.ChunkedArray:
+    """Return the months of the column `date`, such as 2026-10, as `days_of` returns its days."""
+    return pc.utf8_slice_codeunits(pc.cast(days_of(table, name), TEXT), 0, len("2026-10"))
+
+
 def amounts_of(table: pa.Table, name: str = "entries") -> pa.ChunkedArray:
     """Return the amounts, nulls where the table lacks them; refuse other values than numbers."""
     amounts = (

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.frames.columns import (
+    amounts_of,
+    days_of,
     require_columns,
+    text_of,
     with_column,
     with_missing,
     with_types,
@@ -93,3 +97,16 @@ def typed(frame: Any, name: str) -> pa.Table:
     if "line" in table.column_names:
         return table
     return table.append_column("line", pa.array(np.arange(1, len(table) + 1)))
+
+
+def days_and_amounts(entries: pa.Table, texts: Iterable[str]) -> pl.DataFrame:
+    """Return `day` and exact `amount` of entries with columns of text; one that they lack is null.
+
+    Raises
+    ------
+    InputError
+        When the dates are no dates, the amounts no numbers, or a column cannot be text.
+    """
+    columns = {name: text_of(entries, name) for name in texts}
+    columns |= {"day": days_of(entries), "amount": amounts_of(entries)}
+    return pl.DataFrame(pa.table(columns))

@@ -136,9 +136,7 @@ def candidates(
     kind, offered = of_kind(reading.kind)[name].holds, list[int]()
     for place in (*reading.free(), *also):
         column = reading.seen(place)
-        # The same column twice is one.
-        is_again = any(reading.seen(other).cells.equals(column.cells) for other in offered)
-        offered += [place] if place not in without and kind.offers(column) and not is_again else []
+        offered += [place] if place not in without and kind.offers(column) else []
     for is_preferred in kind.prefers:
         offered = [place for place in offered if is_preferred(reading.seen(place))] or offered
     return offered

@@ -322,9 +322,7 @@ def _numeric(table: Table, grid: Grid) -> frozenset[int]:
 def _currency_above(rows: Sequence[Sequence[str]]) -> str:
     """Return the currency that stands above the table: Currency: EUR, or beside an amount."""
     filled = [[*filter(None, map(str.strip, row))] for row in rows]
-    # A value may stand in the line below its word, too.
-    below = [[row[0], after[0]] for row, after in pairwise(filled) if len(row) == 1]
-    for row in (*filled, *below):
+    for row in filled:
         for name, value in pairwise(row):
             if "currency" in fields_of(name.rstrip(":"), "entries") and terms.currencies_of(value):
                 return value

@@ -52,8 +52,6 @@ def _kinds(
     for figures in money.values() if is_opening.any() else ():
         is_opening &= ~cells.matches(figures.column, r"[^0.,\s-]")
     has_amount &= ~is_opening
-    is_account_open = is_ledger and reading.has("account_code") and "account_code" not in filled
-    no_account = reading.blank("account_code") if is_account_open else none
     ranks, of_names = _ranks(table, texts), _ranks(table, accounts)
     # Where other rows have their account, a sum below them has its word.
     ranks = np.where(no_day & (of_names > terms.MAYBE), np.maximum(ranks, of_names), ranks)
@@ -67,7 +65,7 @@ def _kinds(
     others = (column for place, column in enumerate(table.columns) if place not in amounts)
     is_sum = ~cells.any_filled(table, others) & has_amount & (not keeps)
     is_sum &= is_sum.sum() * 3 < len(is_sum)
-    lacks = (no_day | no_account | _lacks(table, texts, says_report)) & says_report
+    lacks = (no_day | _lacks(table, texts, says_report)) & says_report
     is_report = (lacks | ((ranks > terms.MAYBE) & (not is_ledger))) & (not keeps)
     if "date" in filled:
         is_blank_day = is_blank_day & cells.blank(filled_down(reading, "date"))
@@ -93,6 +91,11 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     if are_further or is_filled:
         # The first row of a voucher may have its day alone.
         rows = rows._replace(noted=rows.noted | rows.lacking, lacking=np.zeros_like(no_date))
+    if not is_ledger and not are_further and not other_days(reading):
+        waiting = no_date & _are_whole(reading, ~np.logical_or.reduce(rows[:5]))
+        reading.note_rows("entries_without_date", waiting)
+        no_date = no_date & ~waiting
+        rows = rows._replace(without_date=no_date)
     reading.note_rows("rows_without_amount", rows.noted, rows=_shown(table, rows.noted))
     reading.ask_of_rows("sum_rows", rows.sums, [table.skip(rows.sums)])
     if rows.reports.any():
@@ -110,12 +113,21 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
         # A row with an amount may be an entry that waits for its day; most rows of a file are no such ones.
         choices = other_days(reading)
         choices += [table.skip(no_date)] if no_date.sum() * 2 <= len(no_date) else []
-    if not is_ledger and (no_date | ~rows.has_amount).all():
-        choices.append({"columns": {"date": ""}})
     is_doubtful = len(choices) == 1 and not are_further
     reading.ask_of_rows("rows_without_date", no_date, choices, is_doubtful=is_doubtful)
     entries: Mask = ~np.logical_or.reduce(rows[:5])
     return entries
+
+
+def _are_whole(reading: Reading, entries: Mask) -> Mask:
+    """Return the rows that fill each column which all entries fill, and say whose they are: no sum does."""
+    names = [reading.places[field] for field in ("id", "supplier", "category_id") if reading.has(field)]
+    whole = np.full(len(entries), bool(names) and entries.any())
+    for place, column in enumerate(reading.table.columns):
+        blank = cells.blank(column)
+        if place in names[:1] or (place != reading.places.get("date") and not blank[entries].any()):
+            whole &= ~blank
+    return whole
 
 
 def _has_balance_alone(reading: Reading) -> Mask:

@@ -6,7 +6,7 @@ import bisect
 import functools
 import re
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -235,6 +235,8 @@ class FreePieces:
         The pieces by account and size of their cost side; of a move by those of its amounts.
     naming, named : mapping
         The pieces whose text names an entry, in the weeks around it; and the entries that a piece names.
+    amounts : mapping
+        How many of these entries have an amount.
     """
 
     def __init__(self, pieces: Iterable[Piece] = (), entries: Iterable[Entry] = ()) -> None:
@@ -255,7 +257,9 @@ class FreePieces:
                 self._by_word[word].append(piece)
         self.naming: Mapping[int, list[Piece]] = defaultdict(list)
         self.named: Mapping[PieceId, set[int]] = defaultdict(set)
+        self.amounts: Counter[int] = Counter()
         for x in entries:
+            self.amounts[x.cents] += 1
             for piece in (
                 piece for name in x.names for piece in self.with_text(name, x.day - LATEST, x.day + CORRECTED)
             ):

@@ -103,8 +103,8 @@ class LedgerMatch(Result):
     def totals(self) -> pd.DataFrame:
         """Control totals in the ledger's currency, one row per account and month of the accounting system.
 
-        An entry is in the month of its posting, or of its date where it has none. With a period, there are
-        its months, and other ones in which its entries are.
+        An entry is in the month of its posting; where it has none, in that of its close, else of its date.
+        With a period, there are its months, and other ones in which its entries are.
 
         account_code, account_name, month, currency; entries (how many are compared) and not_compared (how
         many are not: other currencies, days or accounts that are not known); postings; exported (the entries

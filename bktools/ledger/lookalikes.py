@@ -7,7 +7,7 @@ A piece is free if no proven pair has it, and not all cheapest stories use it. T
                  with it, or more than its amount without the name of any entry; or if an open sum near it may
                  hold it.
     corrections  None is ordered, before somebody has looked, if a free piece on any account has its size on
-                 any day, or all words of one of its texts within weeks.
+                 any day; of a missing entry also all words of one of its texts within weeks.
     sending      An entry that was not sent is held back by what speaks against missing, from three days
                  before it on; in a ledger of sums, and if its own amount there is not known, by any posting
                  on its account.
@@ -81,11 +81,12 @@ class Lookalikes:
         on_account = (piece for piece in of_size.values() if x.account in piece.nets)
         return [piece for piece in on_account if own & {piece.gross, *piece.amounts_on(x.account)}]
 
-    def similar(self, x: Entry) -> list[Piece]:
-        """Return the pieces with the size or the words of an entry: no correction is ordered."""
+    def similar(self, x: Entry, *, by_words: bool) -> list[Piece]:
+        """Return the pieces with the size of an entry, or its words: no correction is ordered."""
         sizes = {abs(x.cents), abs(x.exported)}
         of_size = [piece for size in sizes for piece in self._by_size.get(size, ())]
-        return [*{piece.id: piece for piece in (*of_size, *self._with_words(x))}.values()]
+        in_words = self._with_words(x) if by_words else ()
+        return [*{piece.id: piece for piece in (*of_size, *in_words)}.values()]
 
     def _with_more(self, x: Entry, due: int) -> list[Piece]:
         """Return the pieces on an entry's account that have more than it, and nothing of another entry."""
@@ -168,7 +169,9 @@ def look_first(papers: WorkingPapers, free: Lookalikes) -> None:
         own = lines.v[np.searchsorted(lines.row, named)]
         # A correction is of one voucher: another one shows that somebody has corrected it already.
         others = named[own != own[:1]].tolist() if draft.status[x.e] != Status.BOOKED_TWICE else []
-        similar = papers.first_rows(piece for piece in free.similar(x) if piece.v not in own)
+        by_words = draft.status[x.e] == Status.MISSING
+        pieces = free.similar(x, by_words=by_words)
+        similar = papers.first_rows(piece for piece in pieces if piece.v not in own)
         draft.look_first[x.e] = [*others, *similar]
     group = draft.posting_group[lines.row]
     is_of_sent = (group >= 0) & np.isin(group, draft.group[entries.e[entries.sent]])

@@ -30,8 +30,8 @@ from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, l
 
 # A unit that explains so many of the entries is not questioned.
 CLEAR = 0.99
-# A finer unit that explains so few entries less is the ledger's.
-NEARLY = 0.05
+# If no unit explains so many, each sum may have an error.
+SOME = 0.05
 # With more sums than these, none is looked for near its own total.
 MOST_SUMS = 500
 # Of less than this share of entries nothing is decided beyond the proven pairs.
@@ -312,23 +312,19 @@ def _counted(
 
 
 def ranked_matchings(entries: Columns, books: AnnotatedPostings, style: str | None = None) -> list[Matching]:
-    """Return the matchings of all units, the ledger's first: the finest of those that explain nearly most."""
+    """Return the matchings of all units, the ledger's first: the one that explains most, else the finest."""
     matchings: list[Matching] = []
     for unit in units_of_style(style):
         if _is_distinct(unit, entries):
             matchings.append(matching_of(entries, books, unit))
             if style is None and matchings[-1].entries >= CLEAR * len(entries):
                 break
-    most = max((matching.entries for matching in matchings), default=0) - NEARLY * len(entries)
-    if most <= 0:
-        # Each sum may have an error: the unit is the one whose sums are near, by account if those are.
+    if max((one.entries for one in matchings), default=0) <= SOME * len(entries):
+        # The unit is the one whose sums are near, by account if those are.
         share = {one.unit: one.explained_money for one in matchings}
         near = [one for one in matchings if share[one.unit] >= DECIDABLE]
         return sorted(near, key=lambda one: (one.unit.part == VOUCHER, -share[one.unit])) or matchings
-    return sorted(
-        matchings,
-        key=lambda one: (-min(one.entries, most), one.unit.level, -one.entries, UNITS.index(one.unit)),
-    )
+    return sorted(matchings, key=lambda one: (-one.entries, one.unit.level, UNITS.index(one.unit)))
 
 
 def _is_distinct(unit: BookingUnit, entries: Columns) -> bool:

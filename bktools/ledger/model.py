@@ -9,7 +9,7 @@ in this ledger usually.
 1. Vouchers go by number, else by document, else by the running balance. A contra account (creditor, bank,
    card, clearing) carries at least half of the costs in most of its vouchers, and most of its amounts stay
    there. Without one there is no cost side, and all stays open.
-2. The booking unit is the finest one that explains nearly as many entries as the best (within 5%). The gate
+2. The booking unit is the one that explains most entries; of two that explain as many, the finer. The gate
    holds 97% of the vouchers whose amount occurs once; with fewer than five of these it is 0 to 6 days. It
    counts from the group's day, the end of its week or month, or the day of sending: where it is narrowest.
 3. Proven: an amount on an account has as many vouchers as groups in one stretch of days. Where nine in ten
@@ -62,7 +62,7 @@ from bktools.ledger.lookalikes import Lookalikes, decide_missing, look_first
 from bktools.ledger.matching import DECIDABLE, Matching, matching_of, ranked_matchings
 from bktools.ledger.net_views import View, on_lines, on_nets
 from bktools.ledger.tax_rates import rates_of
-from bktools.ledger.telling import Telling, leave_by_account, leave_open, likeliest
+from bktools.ledger.telling import Telling, leave_by_account, leave_open, likeliest, with_tax
 from bktools.ledger.verdict import Habits, Reason, Status, Verdict
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, among
 from bktools.ledger.working_papers import WorkingPapers
@@ -397,6 +397,7 @@ def _leave_unknown(papers: WorkingPapers, group: Group) -> None:
             moves = [p for p in free.on(account, group.start, group.due + LATEST) if p.is_move]
             booked += sum(p.nets[account] for p in moves if free.named.get(p.id))
         others = likeliest(_without_named(papers, group), booked - group.total)
+        booked = with_tax(papers, group, booked)
         leave_open(papers, group, others, Reason.SEVERAL_STORIES, rows, booked)
         return
     for x in group.entries:

@@ -91,11 +91,13 @@ class Practice:
         return x.is_named_alone_in(piece.text) and sum(x.is_named_alone_in(one.text) for one in equal) <= 2
 
     def without_voucher(self, group: Group) -> Status:
-        """Return MISSING if habits and days are known, and a posting is due at all; else OPEN."""
+        """Return MISSING if habits and days are known, else OPEN; of a sum of zero no posting is due."""
         is_covered = (
             self.covered[0] <= group.due + self.gate[0] and group.due + self.gate[1] <= self.covered[1]
         )
-        return Status.MISSING if self.is_known and is_covered and group.total else Status.OPEN
+        if self.is_known and is_covered:
+            return Status.MISSING if group.total else Status.IN_A_SUM
+        return Status.OPEN
 
     # ---- texts
 
@@ -113,6 +115,10 @@ class Practice:
         """
         named = self.free.named.get(piece.id, set[int]())
         return bool(named) and not piece.is_move and named.isdisjoint(x.e for x in group.entries)
+
+    def may_be_anothers(self, group: Group, cents: int) -> bool:
+        """Whether an open entry of another group has an amount."""
+        return self.free.amounts[cents] > sum(x.cents == cents for x in group.entries)
 
     def is_own(self, x: Entry, piece: Piece) -> bool:
         """Whether a piece of another amount is an entry's: it names it, or is in its place and not denied."""

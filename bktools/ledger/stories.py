@@ -8,7 +8,8 @@ A story has the pieces of the ledger that are the group's own, and what became o
     booked twice         an entry is there once more: one
     reversed             an entry is taken back by a later piece: one
     another amount       one entry, and a piece of another amount that is its own by place and text: one;
-                         open, if the amount is the entry's without another of the ledger's taxes
+                         open, if the amount is the entry's without another of the ledger's taxes; booked, if
+                         the net is the entry's, and a cent of the tax is rounded
     late                 a piece after the gate: one more; before the group, or a week after the gate: two
                          more, without words of the entry alone
     in other words       a piece whose text is of no entry of the group: two more
@@ -26,7 +27,7 @@ from dataclasses import dataclass, replace
 from bktools.ledger.booking_units import UNDER_A_WEEK
 from bktools.ledger.candidates import FIELDS, Entry, Group, Piece, PieceId
 from bktools.ledger.practice import UNIT, Practice
-from bktools.ledger.tax_rates import net_of
+from bktools.ledger.tax_rates import WHOLE, net_of
 from bktools.ledger.verdict import Status
 
 # With more candidates than these, no three, or no two of them, are tried together.
@@ -201,7 +202,8 @@ class _PieceStories:
                 first = min(pieces, key=lambda piece: piece.day)
                 second = [piece for piece in self.late if piece.gross == cents and piece is not first]
                 lateness = sum(map(self._lateness, second))
-                own = Status.OPEN if self._is_of_others(part) else Status.BOOKED_TWICE
+                is_in_one = len(pieces) == 1 and practice.may_be_anothers(self.group, cents)
+                own = Status.OPEN if is_in_one or self._is_of_others(part) else Status.BOOKED_TWICE
                 yield self.story(1 - lateness + self.far, self.booked | {x.e: own for x in part})
 
     def _is_of_others(self, part: Sequence[Entry]) -> bool:
@@ -226,12 +228,20 @@ class _PieceStories:
         if not self.is_sum and is_explained:
             return  # twice its amount is no slip of the pen
         if not self.is_sum and is_own and piece.gross * group.total > 0:
-            yield self.story(
-                1, {x.e: Status.OPEN if self._may_be_right(x, piece) else Status.ANOTHER_AMOUNT}, off=self.off
-            )
+            own = Status.OPEN if self._may_be_right(x, piece) else Status.ANOTHER_AMOUNT
+            if abs(self.off) == 1 and self._has_net(x, piece):
+                own = Status.BOOKED  # only a cent of its tax is rounded
+            yield self.story(1, {x.e: own}, off=self.off)
         elif self.is_sum or practice.is_of_sums:
             # A slip of the pen is often of whole units: such a difference names no entry.
-            yield self.story(1 if self.off % UNIT == 0 else 2, self.opened, off=self.off)
+            gross = [round(self.off * (WHOLE + rate) / WHOLE) for rate in practice.taxes]
+            yield self.story(1 if any(cents % UNIT == 0 for cents in gross) else 2, self.opened, off=self.off)
+
+    def _has_net(self, x: Entry, piece: Piece) -> bool:
+        """Whether a piece has an entry's net on its account, to half a cent, at a rate of the ledger."""
+        net, rates = piece.nets.get(x.account, 0), {*self.practice.rates.possible(x), *self.practice.taxes}
+        wholes = (WHOLE + rate for rate in rates if rate)
+        return any(2 * abs(net * whole - x.exported * WHOLE) <= whole for whole in wholes)
 
     def _may_be_right(self, x: Entry, piece: Piece) -> bool:
         """Whether a piece of another amount may be an entry as it was exported."""
@@ -242,8 +252,12 @@ class _PieceStories:
         withheld = x.cents == sum(net for net in nets if net * x.cents > 0)
         if x.is_original or abs(off) == 1 or withheld or not taxed.isdisjoint((piece.gross, *nets)):
             return True
-        # A line may be the entry's, with a fee or another entry's line beside it.
-        if x.cents in piece.lines or not piece.nets.keys() & practice.used <= self.group.accounts:
+        # A line may be the entry's, with a fee or another entry beside it, or in it.
+        if (
+            practice.may_be_anothers(self.group, off)
+            or x.cents in piece.lines
+            or not piece.nets.keys() & practice.used <= self.group.accounts
+        ):
             return True
         later = (one for one in practice.free.of_size.get((x.account, abs(off)), ()) if one.day >= piece.day)
         return any(one.gross * off < 0 for one in later)  # the difference is taken back

@@ -102,7 +102,7 @@ def _totals(matched: MatchedTables) -> pd.DataFrame:
     """Return the sums of both sides by account and month, in the ledger's currency.
 
     The postings of an account and a month are those that the accounting system adds up. An entry stands in
-    the month of its posting, or of its date where it has none.
+    the month of its posting; where it has none in that of its close, else of its date.
     """
     postings, entries = matched.postings, matched.entries
     # Of postings that may hold an open entry, only those count whose sum is compared with its group's; and an
@@ -125,7 +125,7 @@ def _totals(matched: MatchedTables) -> pd.DataFrame:
     )
     # What was moved from another account is on its own one since then.
     entries = entries.join(of_group, on=OF_GROUP, how="left", nulls_equal=True, maintain_order="left")
-    entries = entries.with_columns(month=pl.coalesce("moved", "first", month_of("day")))
+    entries = entries.with_columns(month=pl.coalesce("moved", "first", month_of("period_day", "day")))
     # The lines of a split entry on one account are one entry.
     line = pl.struct("id", "account", "month", "is_compared")
     is_first_line = pl.col("id").is_null() | line.is_first_distinct()

@@ -73,7 +73,7 @@ class Telling:
             if opened:
                 offs = {one[group.number].off for one in search.solutions} - {0}
                 self._leave(group, opened, shown, offs)
-            elif sum(piece.gross for piece in shown) == group.total:
+            elif abs(sum(piece.gross for piece in shown) - group.total) <= 1:  # a cent of tax
                 self._match(group, shown)
         # A piece of another amount may hold more than the one entry.
         off = {
@@ -92,7 +92,7 @@ class Telling:
         shown = self._own_first(x, shown)
         rows = self.papers.first_rows(shown)
         if status == Status.ANOTHER_ACCOUNT:  # the posting on that account first
-            rows = [*self.papers.rows_on_others(shown, x), *rows]
+            rows = [*self.papers.row_on_another(shown, x), *rows]
         draft.look(x.e, [*dict.fromkeys(rows)])
         if x.cents != x.exported and not x.is_original:
             self._add_tax(x, rows)
@@ -126,7 +126,8 @@ class Telling:
         """Make a group, and what is booked of it in all stories, a matched one."""
         draft, numbers = self.papers.draft, [x.e for x in group.entries]
         if all(status in ARRIVED for status in draft.status[numbers]):
-            rows = np.unique(np.concatenate([self.papers.books.rows_of_part(*piece.id) for piece in shown]))
+            rows_of = [self.papers.books.rows_of_part(*piece.id) for piece in shown]
+            rows = np.unique(np.concatenate(rows_of)) if rows_of else np.zeros(0, np.int64)
             # The other end of a move may be of another group.
             draft.match(numbers, 0, rows[draft.posting_group[rows] < 0].tolist(), 0)
 
@@ -142,9 +143,17 @@ class Telling:
         elif len(on_time) == 1:
             off = on_time[0].gross - group.total
         self.differences[group.number] = off
-        rows = self.papers.first_rows([*shown, *held])
-        booked = None if off is None else off + group.total
+        named = [*{piece.id: piece for piece in (*shown, *held)}.values()][:SHOWN]
+        booked = None if off is None else sum(self._posted(group, piece) for piece in named)
+        rows = self.papers.first_rows(named)
         leave_open(self.papers, group, likeliest(opened, off), Reason.SEVERAL_STORIES, rows, booked)
+
+    def _posted(self, group: Group, piece: Piece) -> int:
+        """Return what a piece has, with its tax also where nets are compared."""
+        papers = self.papers
+        (row,) = papers.first_rows([piece])
+        gross = int(papers.draft.gross[row])
+        return with_tax(papers, group, piece.gross) if gross == papers.sum([row]) else gross
 
     # ---- what a piece costs that no story explains
 
@@ -310,8 +319,6 @@ def leave_open(
     for number in numbers:
         draft.look(number, rows)
     exported = papers.exported(group.entries)
-    if booked is not None and group.total:  # with the tax, as the entries were exported
-        booked = exported + round((booked - group.total) * exported / group.total)
     if reason is Reason.OTHER_CURRENCY:
         rows = papers.free_rows(group.entries)
         booked = papers.sum(rows)
@@ -320,6 +327,11 @@ def leave_open(
     draft.decide(numbers, Status.OPEN, reason)
     if reason is not Reason.STYLE_UNKNOWN:
         draft.open_groups.append(OpenGroup(tuple(numbers), reason, exported, booked, tuple(rows)))
+
+
+def with_tax(papers: WorkingPapers, group: Group, cents: int) -> int:
+    """Return an amount with the tax that a group was exported with."""
+    return round(cents * papers.exported(group.entries) / group.total) if group.total else cents
 
 
 def leave_by_account(papers: WorkingPapers) -> None:

@@ -164,13 +164,14 @@ class WorkingPapers:
         rows = [self.books.rows_of_part(v, account) for v, account in some]
         return [int(own[0]) for own in rows if len(own)]
 
-    def rows_on_others(self, pieces: Iterable[Piece], x: Entry) -> list[int]:
-        """Return the postings of pieces on other accounts than an entry's, on its side."""
+    def row_on_another(self, pieces: Iterable[Piece], x: Entry) -> list[int]:
+        """Return the posting of pieces on another account than an entry's, on its side, nearest to it."""
         lines = self.books.lines
         rows = np.concatenate([self.books.rows_of_part(*piece.id) for piece in pieces])
         at = np.searchsorted(lines.row, rows)
-        is_other = (lines.account[at] != x.account) & (lines.cents[at] * x.cents > 0)
-        return [*map(int, rows[is_other])]
+        at = at[(lines.account[at] != x.account) & (lines.cents[at] * x.cents > 0)]
+        nearest = at[np.argsort(np.abs(lines.cents[at] - x.cents), kind="stable")][:1]
+        return [*map(int, lines.row[nearest])]
 
     def free_rows(self, entries: Sequence[Entry]) -> list[int]:
         """Return the postings of no matched group on the accounts of entries, near their days."""

@@ -9,9 +9,9 @@ from bktools import disk
 from bktools.close.verification import Verification
 from bktools.frames.delimited import to_csv
 from bktools.ledger.settlements import as_frame
-from bktools.reports import grid
-from bktools.reports.grid import Book
+from bktools.reports import sheets
 from bktools.reports.html import page_of
+from bktools.reports.sheets import Book
 from bktools.reports.workbook import OPTIONS, listing
 
 REPORT, WORKBOOK, SETTLEMENTS = "report.html", "verification.xlsx", "ledger_settlements.csv"
@@ -62,12 +62,12 @@ def workbook(verification: Verification) -> bytes:
         book_file.set_properties({"title": verification.title, "created": verification.verified_at})
         foot = words("verification.at", moment=verification.verified_at)
         book = Book(book_file, verification.title, foot, words)
-        sheet = book.grid(words("report.sheet.verification"), grid.NAVY, [110])
-        sheet.write([verification.title], grid.TITLE)
-        sheet.write([words("verification.of_ledger", ledger=verification.ledger)], grid.NOTE)
+        sheet = book.sheet(words("report.sheet.verification"), sheets.NAVY, [110])
+        sheet.write([verification.title], sheets.TITLE)
+        sheet.write([words("verification.of_ledger", ledger=verification.ledger)], sheets.NOTE)
         sheet.skip()
         for line in (match.headline, *match.sums, *match.remarks, *verification.moved):
-            sheet.write([line.strip()], grid.WRAPPED)
+            sheet.write([line.strip()], sheets.WRAPPED)
         sheet.page(1, pages=0)
         for name, columns in SHEETS.items():
             table = verification.table(name)

@@ -17,8 +17,8 @@ from bktools.close.close import Close
 from bktools.close.sentences import Step, detail_of, name_of, step_of
 from bktools.frames.excel import too_large, width_of
 from bktools.frames.names import IDENTIFIERS
-from bktools.reports import grid
-from bktools.reports.grid import Book, Money, Share, Value
+from bktools.reports import sheets
+from bktools.reports.sheets import Book, Money, Share, Value
 from bktools.wording import Words
 from bktools.wording.numbers import percent
 
@@ -44,8 +44,8 @@ OF_FILE = "file_"
 BETWEEN = " · "
 FORMAT = "bktools to do 3"
 FILL, CLOSED = (
-    {"bg_color": colour, "border": 1, "border_color": "#DDDDDD", **grid.WRAPPED}
-    for colour in (grid.PALE, grid.GREY)
+    {"bg_color": colour, "border": 1, "border_color": "#DDDDDD", **sheets.WRAPPED}
+    for colour in (sheets.PALE, sheets.GREY)
 )
 # The sections of the words for codes, by column.
 CODES = {name: name for name in ("fate", "change", "status", "severity")}
@@ -84,7 +84,7 @@ def workbook_of(close: Close) -> bytes:
         for name, table in tables.items():
             if why := too_large(table):
                 title = words(f"report.sheet.{name}")
-                sheet = book.grid(title, grid.RED, [110])
+                sheet = book.sheet(title, sheets.RED, [110])
                 sheet.write([words("report.workbook.only_in_csv", sheet=title, why=why)])
                 sheet.page(1)
             else:
@@ -118,7 +118,7 @@ def _to_do(book: Book, close: Close) -> None:
     """Write the sheet to fill in: a row an action, with a row beneath it for each of several things."""
     words, currencies = close.words, close.figures.currencies
     widths = [*PRINTED.values(), *[12] * len(currencies), *FOR_PROGRAMS.values(), *[12] * len(IDS)]
-    sheet = book.grid(words("report.sheet.to_do"), grid.RED, widths)
+    sheet = book.sheet(words("report.sheet.to_do"), sheets.RED, widths)
     titles = [
         *(words(f"report.column.{name}") for name in PRINTED),
         *currencies,
@@ -158,16 +158,16 @@ def _line(
     wants_account: bool = True,
 ) -> Line:
     words, is_beneath = close.words, value is not action
-    look = {**grid.WRAPPED, **(QUIET if is_beneath else BOLD)}
+    look = {**sheets.WRAPPED, **(QUIET if is_beneath else BOLD)}
     is_asked = action.wants_account and wants_account
     cells: list[Value] = [
         (words.name("severity", action.severity), look),
         (step.who, look),
         (step.to_do, look),
-        (step.about, grid.WRAPPED),
-        (step.why or None, grid.WRAPPED),
+        (step.about, sheets.WRAPPED),
+        (step.why or None, sheets.WRAPPED),
         value.entries or None,
-        (_values(words, value), {**grid.WRAPPED, **grid.RIGHT}),
+        (_values(words, value), {**sheets.WRAPPED, **sheets.RIGHT}),
         (None, FILL if is_asked else CLOSED),
         (None, FILL),
         *(Money(value.amounts.get(name), name) for name in close.figures.currencies),
@@ -207,17 +207,17 @@ def listing(book: Book, name: str, table: pa.Table, columns: Sequence[str]) -> N
     if "percent" in order and Share(None) in (cell for row in rows for cell in row):
         titles[order.index("percent")] += f" ({words('report.not_meaningful')})"
     widths = [
-        width_of(title, (_text(row[place], words) for row in rows), grid.WIDEST)
+        width_of(title, (_text(row[place], words) for row in rows), sheets.WIDEST)
         for place, title in enumerate(titles)
     ]
     # A text that is longer than the widest column goes on in a second line where it is printed.
-    wraps = [place < len(first) and width >= grid.WIDEST for place, width in enumerate(widths)]
+    wraps = [place < len(first) and width >= sheets.WIDEST for place, width in enumerate(widths)]
     for row in rows:
         row[:] = [
-            (cell, grid.WRAPPED) if isinstance(cell, str) and wraps[place] else cell
+            (cell, sheets.WRAPPED) if isinstance(cell, str) and wraps[place] else cell
             for place, cell in enumerate(row)
         ]
-    sheet = book.grid(words(f"report.sheet.{name}"), grid.QUIET, widths)
+    sheet = book.sheet(words(f"report.sheet.{name}"), sheets.QUIET, widths)
     sheet.table(titles, rows)
     sheet.listing(len(titles), printed=len(first) or len(names))
 
@@ -232,10 +232,10 @@ def _identity(book: Book, close: Close) -> None:
         "period": close.period,
         "language": close.words.language,
     }
-    sheet = book.grid(LINES, grid.QUIET, [10, grid.WIDEST])
+    sheet = book.sheet(LINES, sheets.QUIET, [10, sheets.WIDEST])
     for pair in facts.items():
         sheet.write(pair)
-    sheet.sheet.hide()
+    sheet.worksheet.hide()
 
 
 def _heading(words: Words, column: str) -> str:

@@ -16,10 +16,11 @@ import pyarrow.compute as pc
 
 from bktools.errors import InputError
 from bktools.frames.arrow import to_arrow
-from bktools.frames.columns import amounts_of, days_of, text_of, with_column
+from bktools.frames.columns import days_of, with_column
 from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.schema import DIGITS, TEXT, Month, to_pandas
 from bktools.frames.sums import MEANINGLESS, NO_CURRENCY, threshold_of
+from bktools.frames.typed import days_and_amounts
 from bktools.spending.budgets import comparable, with_ids
 from bktools.spending.rates import ExchangeRates, in_home, in_own_currency, month_end, rates_of
 from bktools.spending.sums import KEYS, NAMING, Grouped, columns_of, grouped_by, keys_of, of_period
@@ -284,10 +285,10 @@ def _drivers(
 
 def _entries(side: Grouped, joined: Sequence[str], on: Sequence[str], sign: int) -> pl.DataFrame:
     """Return the entries of a side with the columns that tell equal ones."""
-    columns = {name: side.keys[name] for name in joined}
-    columns |= {name: text_of(side.rows, name) for name in ("currency", *NAMING)}
-    columns |= {"day": days_of(side.rows), "amount": amounts_of(side.rows)}
-    return pl.DataFrame(pa.table([*columns.values()], [*columns])).select(
+    entries = days_and_amounts(side.rows, ("currency", *NAMING))
+    keys = [pl.Series(name, side.keys[name]) for name in joined if name not in entries.columns]
+    entries = entries.with_columns(keys)
+    return entries.select(
         *(_same(side, name).alias(key) for name, key in zip(joined, on, strict=False)),
         c.currency.fill_null(NO_CURRENCY),
         pl.coalesce("supplier", "description").alias("supplier"),

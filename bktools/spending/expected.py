@@ -8,14 +8,14 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.arrow import to_arrow
-from bktools.frames.columns import amounts_of, days_of, text_of
+from bktools.frames.columns import days_of
 from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.schema import Month, to_pandas
+from bktools.frames.typed import days_and_amounts
 from bktools.wording import Sentence
 
 # An entry recurs when it came in the month before, and in so many of the four months before.
@@ -160,11 +160,10 @@ def _entries(table: pa.Table, month: str) -> pl.DataFrame:
 
     `ago` is how many months before the month they came, `known` how many of the supplier and category did.
     """
-    columns = {name: text_of(table, name) for name in KEYS}
     # A category keeps its ID when it gets another name.
-    columns |= {"category": pc.coalesce(columns["category_id"], columns["category_name"])}
-    columns |= {"day": days_of(table), "amount": amounts_of(table)}
-    entries = pl.DataFrame(pa.table(columns)).filter(c.supplier != "", c.amount != 0, c.day.is_not_null())
+    category = pl.coalesce("category_id", "category_name")
+    entries = days_and_amounts(table, KEYS).with_columns(category=category)
+    entries = entries.filter(c.supplier != "", c.amount != 0, c.day.is_not_null())
     ago = _months_before(month, entries["day"])
     entries = entries.with_columns(ago=ago).filter(c.ago.is_between(-1, MONTHS)).with_row_index("number")
     return entries.with_columns(known=(c.ago > 0).sum().over(OF_HABIT))

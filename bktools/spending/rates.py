@@ -23,6 +23,7 @@ from bktools.frames.columns import amounts_of, days_of, text_of, with_column
 from bktools.frames.delimited import csv_of
 from bktools.frames.schema import DIGITS, TEXT
 from bktools.frames.sums import HOME
+from bktools.frames.typed import days_and_amounts
 from bktools.settings import Settings
 from bktools.wording import Sentence
 
@@ -131,8 +132,7 @@ def with_home(rows: pa.Table, rates: ExchangeRates | None, undated: dt.date | No
     units = MINOR_UNITS.get(own, USUAL)
     others = [(ALWAYS, own, Decimal(1)), *(row for row in rates.rows if row[1] != own)]
     known = pl.DataFrame(others, ["day", "currency", "rate"], orient="row").sort("day")
-    columns = {"amount": amounts_of(rows), "currency": text_of(rows, "currency"), "day": days_of(rows)}
-    entries = pl.DataFrame(pa.table(columns)).with_columns(c.day.fill_null(undated or ALWAYS))
+    entries = days_and_amounts(rows, ("currency",)).with_columns(c.day.fill_null(undated or ALWAYS))
     # With the decimals of both the product is exact.
     decimals = sum(
         getattr(frame.schema[name], "scale", 0) for frame, name in ((entries, "amount"), (known, "rate"))

@@ -15,7 +15,7 @@ from bktools.contract import rules
 from bktools.contract.rules import flag
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.arrow import to_arrow
-from bktools.frames.columns import dated, days_of, split_lines, text_of, wall_times
+from bktools.frames.columns import dated, months_in, split_lines, text_of, wall_times
 from bktools.frames.incoming import described, in_memory, source_of
 from bktools.frames.names import month_and_company, with_names
 from bktools.frames.schema import TEXT, Month, to_pandas
@@ -205,7 +205,7 @@ def of_period(entries: Any, by: str | Sequence[str], period: Month | None) -> tu
     rows = in_memory(entries, "the entries", columns_of(keys_of(by, entries)))
     if "date" not in rows.column_names:
         raise InputError(Sentence("error.no_date_for_period"))
-    months = _months(rows)
+    months = months_in(rows)
     is_inside = pc.and_(pc.greater_equal(months, first), pc.less_equal(months, last))
     return described(rows.filter(is_inside), source_of(entries)), months.null_count
 
@@ -300,7 +300,7 @@ def _key(rows: pa.Table, key: str, texts: Words | None) -> dict[str, pa.ChunkedA
     """
     names, identifier = KEYS.get(key, ((key,), None))
     if key == "month" and "date" in rows.column_names:
-        return {"month": _months(rows)}
+        return {"month": months_in(rows)}
     if identifier is not None and identifier in rows.column_names:
         ids = pc.ascii_lower(_text(rows.column(identifier)))
         named = _text(rows.column(names[0])) if names[0] in rows.column_names else pa.nulls(len(rows), TEXT)
@@ -313,10 +313,6 @@ def _key(rows: pa.Table, key: str, texts: Words | None) -> dict[str, pa.ChunkedA
         name: _text(rows.column(name)) if name in rows.column_names else pa.nulls(len(rows), TEXT)
         for name in names
     }
-
-
-def _months(rows: pa.Table) -> pa.ChunkedArray:
-    return pc.utf8_slice_codeunits(pc.cast(days_of(rows), TEXT), 0, len("2026-10"))
 
 
 def _columns_of(frame: Any) -> list[str]:

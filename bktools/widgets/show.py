@@ -18,6 +18,7 @@ from bktools.contract.rules import whole_number
 from bktools.frames.columns import dated
 from bktools.frames.incoming import in_memory, parquet, source_of
 from bktools.frames.names import IDENTIFIERS, in_reading_order
+from bktools.settings import SANDBOX
 from bktools.visible import visible_line
 from bktools.widgets.grid import cell, display_grid, grid_class, grid_of, instead_of
 from bktools.wording import Words, words
@@ -209,7 +210,7 @@ def show(
     is_table = isinstance(whole, pa.Table)
     table: pa.Table = whole.slice(0, most) if is_table else whole.head(most)
     names = table.column_names
-    where = "sandbox (not real books)" if source_of(frame).get("environment") == "sandbox" else ""
+    where = words()("report.sandbox") if source_of(frame).get("environment") == SANDBOX else ""
     return Shown(
         columns=in_reading_order(names) if {*names[:1]} & {*IDENTIFIERS} else names,
         table=table,

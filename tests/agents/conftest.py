@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import anyio
 import pytest
+from anyio.from_thread import start_blocking_portal
 from conversations import LEDGER, POSTINGS
 from serving import SERVING
 
@@ -111,6 +112,17 @@ class Assistant:
                     return await talk(client)
 
         return anyio.run(run)
+
+
+@pytest.fixture(scope="module")
+def spoken(assistant: Assistant) -> Iterator[Callable[[Callable[[Client], Awaitable[Any]]], Any]]:
+    """A function that runs a conversation; all of them are with one server."""
+    with (
+        start_blocking_portal() as portal,
+        assistant.log.open("a", encoding="utf-8") as errors,
+        portal.wrap_async_context_manager(Client(stdio_client(assistant.started, errlog=errors))) as client,
+    ):
+        yield lambda talk: portal.call(talk, client)
 
 
 @pytest.fixture(scope="module")

@@ -125,7 +125,7 @@ def content_of(root: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path, place in places.items() if not place.startswith(own)}
 
 
-def test_hostile_conversations_create_nothing(assistant, world):
+def test_hostile_conversations_create_nothing(assistant, spoken, world):
     """No call creates anything or writes outside of the results; each refusal says what to do."""
     secret = world.root / "secret.csv"
     secret.write_text("id,amount\n1,2\n", encoding="utf-8")
@@ -152,7 +152,7 @@ def test_hostile_conversations_create_nothing(assistant, world):
                 group.start_soon(once)
         assert len(plans) == 1
 
-    assistant.spoken(talk)
+    spoken(talk)
     assert (content_of(world.root), world.created) == (before, created)
     # Nothing of the person's is in what an assistant may read, nor was there an error that nobody expected.
     results = [path.read_bytes() for path in (world.folder / "bktools-prepared").rglob("*") if path.is_file()]
@@ -160,7 +160,7 @@ def test_hostile_conversations_create_nothing(assistant, world):
     assert "Traceback" not in assistant.log.read_text(encoding="utf-8")
 
 
-def test_names_with_instructions_stay_values(assistant, world):
+def test_names_with_instructions_stay_values(spoken, world):
     """A supplier's name is a quoted value in one line, cut, with every hidden character shown."""
     rows = [{"date": "2026-10-03", "amount": "1.00", "currency": "EUR", "supplier": name} for name in NAMES]
     with (world.folder / "names.csv").open("w", encoding="utf-8", newline="") as file:
@@ -177,7 +177,7 @@ def test_names_with_instructions_stay_values(assistant, world):
             for result in (read, summed, await client.call_tool("rows", {"file": file}))
         ]
 
-    for text in assistant.spoken(talk):
+    for text in spoken(talk):
         assert "person_runs" not in json.loads(text)
         assert len(text) < 20_000
         # Whatever is beyond ASCII in these names is what nobody sees.
@@ -185,7 +185,7 @@ def test_names_with_instructions_stay_values(assistant, world):
         assert text.replace("\n", "").isprintable()
 
 
-def test_what_is_asked_is_answered_by_a_person(assistant, world):
+def test_what_is_asked_is_answered_by_a_person(spoken, world):
     """A file that is not understood is asked about; the mapping that a person saves is used from then on."""
     text = (world.folder / ENTRIES).read_text(encoding="utf-8").replace("amount", "Wert X", 1)
     (world.folder / "asked.csv").write_text(text, encoding="utf-8")
@@ -198,7 +198,7 @@ def test_what_is_asked_is_answered_by_a_person(assistant, world):
         assert done.code == 0, done.errors
         return asked, answered(await client.call_tool("read_file", arguments))
 
-    asked, facts = assistant.spoken(talk)
+    asked, facts = spoken(talk)
     assert "amount" in asked["message"]
     assert facts["tables"][0]["amounts"]["EUR"] == "127687.41"
 

@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from world_files import lines_of, pairs
 
 import bktools
 from bktools.cli.exits import Exit
@@ -94,34 +95,13 @@ def test_the_journal_is_damaged(check):
     assert "bktools journal" in text
 
 
-# By situation: variables, exit code, outcomes that are not ok (None: not made), and what is printed.
-AWAY = {"connection": "failed", "company": None}
-SITUATIONS = {
-    "nobody at the address": ({"BASE_URL": "http://127.0.0.1:9"}, Exit.UNREACHABLE, AWAY, "bktools config"),
-    "no company": ({"COMPANY": ""}, Exit.DONE, {"company": "warning"}, "BKTOOLS_COMPANY"),
-    "wrong token": ({"TOKEN": "hunter2"}, Exit.REFUSED, AWAY, "401"),
-    "unknown company": (
-        {"COMPANY": OTHER},
-        Exit.REFUSED,
-        {"company": "failed", "connection": None},
-        r"403 \(user_scope_insufficient\)[\s\S]*\(--company, BKTOOLS_COMPANY\)",
-    ),
-    "portal": ({"BASE_URL": "http://{host}"}, Exit.SERVICE, AWAY, "is not JSON"),
-    "proxy": (
-        {"BASE_URL": "https://books.example.com", "PROXY": "http://ada:hunter2@{host}"},
-        Exit.UNREACHABLE,
-        AWAY,
-        r"the proxy http://{host} refuses[\s\S]*407[\s\S]*BKTOOLS_PROXY",
-    ),
-}
-
-
-@pytest.mark.parametrize("situation", SITUATIONS)
-def test_what_is_wrong_has_an_outcome_a_code_and_a_way_out(check, other_service, situation):
+@pytest.mark.parametrize("case", lines_of("cli/checks.csv"), ids=lambda case: case["promise"])
+def test_what_is_wrong_has_an_outcome_a_code_and_a_way_out(check, other_service, case):
     """The check that fails says why and what to do; checks that need it are left out, no secret is shown."""
-    variables, code, outcomes, message = SITUATIONS[situation]
-    done = check(**{name: value.format(host=other_service) for name, value in variables.items()})
-    expected = {check: outcome for check, outcome in (GOOD | outcomes).items() if outcome}
-    assert done[:2] == (code, expected)
-    assert re.search(message.replace("{host}", other_service), done[2])
-    assert "hunter2" not in done[2]
+    settings = pairs(case["settings"].replace("{host}", other_service))
+    code, outcomes, text = check(**settings)
+    # A check without an outcome is not made.
+    expected = {check: outcome for check, outcome in (GOOD | pairs(case["outcomes"])).items() if outcome}
+    assert (code, outcomes) == (Exit[case["code"]], expected)
+    assert re.search(case["printed"].replace("{host}", other_service), text)
+    assert "hunter2" not in text

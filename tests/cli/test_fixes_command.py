@@ -16,7 +16,7 @@ from bktools.sandbox.world import World
 
 
 def _line(rows: Rows, check: str, at: int = 0) -> list[Any]:
-    return [row for row in rows if row[column(rows, "check")] == check and row[column(rows, "category id")]][
+    return [row for row in rows if row[column(rows, "code")] == check and row[column(rows, "category id")]][
         at
     ]
 

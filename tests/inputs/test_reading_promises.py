@@ -20,7 +20,8 @@ READERS = ("read_chart_of_accounts", "read_entries", "read_general_ledger")
 WORLDS = Path(__file__).parent.parent / "worlds" / "inputs"
 PROMISES = tomllib.loads((WORLDS / "promises.toml").read_text(encoding="utf-8"))
 # Notes that most files have.
-USUAL = {"columns_as_text", "columns_not_read", "no_entry_ids", "unbalanced", "mostly_negative"}
+USUAL = {"columns_as_text", "columns_not_read", "no_entry_ids", "unbalanced", "unbalanced_sum"}
+USUAL |= {"mostly_negative"}
 
 
 def read(world: dict[str, Any], options: dict[str, Any]) -> pd.DataFrame:

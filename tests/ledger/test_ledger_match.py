@@ -336,6 +336,14 @@ def test_figures_have_their_tax_where_nets_are_compared(wrong, more, account):
     assert match.open_accounts.set_index("account_code")["difference"].to_dict() == {"4930": difference}
 
 
+def test_an_entry_of_a_later_close_is_in_the_totals_of_that_month():
+    """October's ledger has nothing of an October bill that November's close sent: no difference."""
+    entries = exported(12).assign(period=["2026-10"] * 11 + ["2026-11"])
+    postings = ledger(plainly_booked(entries.head(11)))
+    match = match_ledger(entries, postings, period="2026-10")
+    assert (len(match.entries), match.open_accounts.empty) == (11, True)
+
+
 def test_totals_name_each_difference():
     """A missing, a doubled and a wrong amount are the differences of their accounts, exactly."""
     match = october_match()

@@ -19,7 +19,7 @@ from python_calamine import CalamineWorkbook
 
 from bktools.close.actions import ACCOUNT, Thing
 from bktools.close.close import Close
-from bktools.reports import grid
+from bktools.reports import sheets
 from bktools.reports.workbook import workbook_of
 from bktools.wording import words
 
@@ -96,11 +96,11 @@ def test_a_row_of_bold_text_is_as_high_as_its_lines():
     """Bold letters are wider: a step of the to-do sheet does not run into the next row."""
     step = "Den Betrag im Dienst berichtigen oder den Eintrag dort löschen"
     with xlsxwriter.Workbook(io.BytesIO()) as file:
-        sheet = grid.Book(file, "", "", ENGLISH).grid("x", grid.RED, [26])
+        sheet = sheets.Book(file, "", "", ENGLISH).sheet("x", sheets.RED, [26])
         for look in ({}, {"bold": True}):
-            sheet.write([(step, {**grid.WRAPPED, **look})])
+            sheet.write([(step, {**sheets.WRAPPED, **look})])
         plain, bold = sheet._heights
-    assert (plain, bold) == (2 * grid.LINE, 3 * grid.LINE)
+    assert (plain, bold) == (2 * sheets.LINE, 3 * sheets.LINE)
 
 
 @needs_office

@@ -123,7 +123,7 @@ def test_frames_of_other_tools_and_of_the_sandbox(tmp_path):
     assert repr(show(tmp_path / "frame.parquet")) == expected
     frame = pd.DataFrame({"a": [1]})
     frame.attrs["bktools"] = {"environment": "sandbox"}
-    assert "sandbox (not real books)" in show(frame)._repr_html_()
+    assert "sandbox: invented data, no real books" in show(frame)._repr_html_()
 
 
 def test_a_grid_has_all_rows_a_title_and_the_order_of_the_frame():

@@ -221,8 +221,6 @@ def _leave_titles(reading: Reading) -> None:
     is_footer = is_alone & (reading.blank("name") | is_one) & (is_word | (len(table.columns) > 2))
     is_title = is_footer | (no_identity & (is_alone | cells.mask(is_total) | reading.blank("name")))
     reading.note_rows("titles", is_title)
-    if is_title.sum() * 2 > len(is_title) and not reading.is_asked("code"):
-        reading.ask_of_rows("mostly_titles", is_title, [table.choice("code", reading.places["code"])])
     reading.note_rows("no_code", no_identity & ~is_title)
     reading.table = table = table.rows(~is_title)
     # What is not read, such as a number of the row, makes no other account.

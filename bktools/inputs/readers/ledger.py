@@ -376,6 +376,8 @@ def _doubts_of_table(reading: Reading, postings: pa.Table) -> Iterator[Note]:
         reading.note("contra_account", heading=contra, account=reading.heading("account_code"))
     elif "voucher_id" in postings.column_names and (wrong := len(_unbalanced(postings))):
         reading.note("unbalanced", count=wrong)
+    elif difference := total(postings["amount"]):
+        reading.note("unbalanced_sum", difference=str(difference))
 
 
 def _is_one_sided(amount: pa.ChunkedArray) -> bool:

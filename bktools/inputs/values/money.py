@@ -75,7 +75,8 @@ def _find_money(reading: Reading) -> list[str]:
         reading.leave("amount")
     elif reading.has("amount"):
         reading.leave("debit", "credit")
-    is_half = reading.has("debit") != reading.has("credit")
+    # One side alone is the amount, unless another column may be the other side.
+    is_half = reading.has("debit") != reading.has("credit") and bool(_other_sides(reading))
     if not any(map(reading.has, MONEY)) or (is_half and not {"debit", "credit"} & asked.keys()):
         # Without an amount in the currency of the books, one in another currency may be it.
         reading.leave(*MONEY, "foreign_amount")
@@ -88,6 +89,10 @@ def _find_money(reading: Reading) -> list[str]:
     if fields == ["amount"] and not reading.has("side") and not reading.is_asked("side"):
         ask_side(reading)
     return fields
+
+
+def _other_sides(reading: Reading) -> list[int]:
+    return [place for place in candidates(reading, "credit") if not reading.seen(place).says_another_amount]
 
 
 def _leave_no_amounts(reading: Reading, named: list[str]) -> None:
@@ -200,13 +205,9 @@ def _read_values(
 
 
 def _ask_of_bad(reading: Reading, name: str, bad: Mask) -> None:
-    """Ask about cells that are no amounts: another column, or rows that are no entries; else correct them."""
-    table = reading.table
+    """Ask about cells that are no amounts: rows without days may be left out, all others are corrected."""
     text = reading.column(name)[int(bad.argmax())].as_py()
-    others = candidates(reading, "amount") if bad.sum() * 2 > len(bad) else []
-    choices = [table.choice("amount", place) for place in others]
-    if not choices and "date" not in reading.result:
-        choices = [table.skip(bad)]
+    choices = [] if "date" in reading.result else [reading.table.skip(bad)]
     code = "not_an_amount" if choices else "broken_amount"
     reading.ask_of_rows(code, bad, choices, field=name, heading=reading.heading(name), value=text)
 

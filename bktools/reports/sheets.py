@@ -76,19 +76,19 @@ class Book:
     words: Words
     _formats: dict[tuple[tuple[str, Any], ...], Any] = field(default_factory=dict)
 
-    def grid(self, name: str, colour: str, widths: Iterable[float]) -> Grid:
+    def sheet(self, name: str, colour: str, widths: Iterable[float]) -> Sheet:
         """Return a new sheet with columns of these widths, in digits."""
-        sheet = self.book.add_worksheet(name)
-        sheet.set_tab_color(colour)
-        sheet.set_landscape()
-        sheet.set_paper(A4)
-        sheet.set_margins(**MARGINS)
-        sheet.set_header(f"&L&8{_in_head(self.head)}&R&8&A")
-        sheet.set_footer(f"&L&8{_in_head(self.foot)}&R&8{self.words('report.workbook.page')}")
-        grid = Grid(self, sheet, list(widths))
-        for place, width in enumerate(grid.widths):
-            sheet.set_column(place, place, width)
-        return grid
+        worksheet = self.book.add_worksheet(name)
+        worksheet.set_tab_color(colour)
+        worksheet.set_landscape()
+        worksheet.set_paper(A4)
+        worksheet.set_margins(**MARGINS)
+        worksheet.set_header(f"&L&8{_in_head(self.head)}&R&8&A")
+        worksheet.set_footer(f"&L&8{_in_head(self.foot)}&R&8{self.words('report.workbook.page')}")
+        sheet = Sheet(self, worksheet, list(widths))
+        for place, width in enumerate(sheet.widths):
+            worksheet.set_column(place, place, width)
+        return sheet
 
     def format(self, *looks: Look) -> Any:
         """Return the format with the properties of looks; later ones go before earlier ones."""
@@ -99,11 +99,11 @@ class Book:
 
 
 @dataclass
-class Grid:
+class Sheet:
     """A sheet that is written from its first row downwards; widths are those of its columns, in digits."""
 
     book: Book
-    sheet: Any
+    worksheet: Any
     widths: list[float]
     row: int = 0
     _heights: list[float] = field(default_factory=list)
@@ -120,10 +120,10 @@ class Grid:
             if isinstance(value, str) and any("text_wrap" in look for look in own):
                 share = BOLD_SHARE if any(look.get("bold") for look in own) else 1
                 letters = max(1, int(self.widths[place] * LETTERS * share))
-                lines = max(lines, sum(len(wrap(line, letters)) or 1 for line in value.split("\n")))
+                lines = max(lines, sum(_lines(line, letters) for line in value.split("\n")))
         # Programs that print without a screen do not find the height of a row by themselves.
         height = max(LINE * lines, *(look.get("font_size", 0) * 1.5 for look in looks), LINE)
-        self.sheet.set_row(self.row, height)
+        self.worksheet.set_row(self.row, height)
         self._heights.append(height)
         self.row += 1
         return self.row - 1
@@ -147,14 +147,14 @@ class Grid:
 
         None is hidden, because programs differ in that.
         """
-        self.sheet.outline_settings(symbols_below=False)
+        self.worksheet.outline_settings(symbols_below=False)
         for row in rows:
-            self.sheet.set_row(row, self._heights[row], None, {"level": 1})
+            self.worksheet.set_row(row, self._heights[row], None, {"level": 1})
 
     def page(self, columns: int, pages: int = 1) -> None:
         """Print the sheet on so many pages, without lines between cells; 0 stands for as many as it needs."""
-        self.sheet.hide_gridlines(2)
-        self.sheet.set_portrait()
+        self.worksheet.hide_gridlines(2)
+        self.worksheet.set_portrait()
         self._print(columns, pages)
 
     def listing(self, columns: int, *, printed: int) -> None:
@@ -164,24 +164,29 @@ class Grid:
         down where little would be left for the last one, and the program makes the rows fit: no page has a
         stray row.
         """
-        self.sheet.freeze_panes(1, 0)
-        self.sheet.autofilter(0, 0, max(self.row - 1, 1), columns - 1)
-        self.sheet.repeat_rows(0)
+        self.worksheet.freeze_panes(1, 0)
+        self.worksheet.autofilter(0, 0, max(self.row - 1, 1), columns - 1)
+        self.worksheet.repeat_rows(0)
         scale = min(MOST_SCALE, PAGE_WIDTH / (sum(self.widths[:printed]) * DIGIT))
         pages = sum(self._heights) / (PAGE_HEIGHT / scale - self._heights[0])
         self._print(printed, max(1, math.floor(pages + 1 - LEAST_OF_A_PAGE)))
 
     def _print(self, columns: int, pages: int) -> None:
-        self.sheet.print_area(0, 0, max(self.row - 1, 0), columns - 1)
-        self.sheet.fit_to_pages(1, pages)
+        self.worksheet.print_area(0, 0, max(self.row - 1, 0), columns - 1)
+        self.worksheet.fit_to_pages(1, pages)
 
     def _write(self, place: int, value: Value, looks: Sequence[Look]) -> None:
         value, look = _cell(value, self.book.words)
         form = self.book.format(look, *looks)
         if value is None and looks:
-            self.sheet.write_blank(self.row, place, None, form)
+            self.worksheet.write_blank(self.row, place, None, form)
         else:
-            write_cell(self.sheet, self.row, place, value, form, form)
+            write_cell(self.worksheet, self.row, place, value, form, form)
+
+
+def _lines(line: str, letters: int) -> int:
+    """Return how many lines a text takes in a column of so many letters."""
+    return 1 if len(line) <= letters else len(wrap(line, letters))
 
 
 def _cell(value: Value, words: Words) -> tuple[Value, Look]:
