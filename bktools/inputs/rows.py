@@ -91,6 +91,11 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     if are_further or is_filled:
         # The first row of a voucher may have its day alone.
         rows = rows._replace(noted=rows.noted | rows.lacking, lacking=np.zeros_like(no_date))
+    if not is_ledger and not are_further and not other_days(reading):
+        waiting = no_date & _are_whole(reading, ~np.logical_or.reduce(rows[:5]))
+        reading.note_rows("entries_without_date", waiting)
+        no_date = no_date & ~waiting
+        rows = rows._replace(without_date=no_date)
     reading.note_rows("rows_without_amount", rows.noted, rows=_shown(table, rows.noted))
     reading.ask_of_rows("sum_rows", rows.sums, [table.skip(rows.sums)])
     if rows.reports.any():
@@ -112,6 +117,17 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     reading.ask_of_rows("rows_without_date", no_date, choices, is_doubtful=is_doubtful)
     entries: Mask = ~np.logical_or.reduce(rows[:5])
     return entries
+
+
+def _are_whole(reading: Reading, entries: Mask) -> Mask:
+    """Return the rows that fill each column which all entries fill, and say whose they are: no sum does."""
+    names = [reading.places[field] for field in ("id", "supplier", "category_id") if reading.has(field)]
+    whole = np.full(len(entries), bool(names) and entries.any())
+    for place, column in enumerate(reading.table.columns):
+        blank = cells.blank(column)
+        if place in names[:1] or (place != reading.places.get("date") and not blank[entries].any()):
+            whole &= ~blank
+    return whole
 
 
 def _has_balance_alone(reading: Reading) -> Mask:

@@ -93,11 +93,12 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
     -------
     DataFrame
         One row per month and currency, oldest first: company_id, period, state (OPEN, CLOSED), currency; the
-        number and the exact amount of entries exported, in doubt (their batch's outcome is unknown),
-        in the books already (in_books), held_back by the last close of the month, and of those open today;
-        prepared_by, approved_by and applied_at (UTC) of the last close; changed_by, changed_at (UTC) and
-        reason of the last change of the state; verified_by, verified_at (UTC), verified_against (the ledger)
-        and verified_result (JSON) of the last verification. Amounts of currencies are never added.
+        number and the exact amount of entries exported, in doubt (their batch's outcome is unknown), in the
+        books already (in_books), held_back by the last close of the month, and of those open today;
+        prepared_by, approved_by (until reopened) and applied_at (UTC) of the last close; changed_by,
+        changed_at (UTC) and reason of the last change of the state; verified_by, verified_at (UTC),
+        verified_against (the ledger) and verified_result (JSON) of the last verification. Amounts of
+        currencies are never added.
 
     Raises
     ------
@@ -138,7 +139,9 @@ def _months_of(journal: Journal, company_id: str) -> list[Row]:
         last = closes.get(month, {})
         about = {"company_id": company_id, "period": month, "state": OPEN, **changes.get(month, {})}
         about |= {"applied_at": last.get("at"), "prepared_by": last.get("prepared_by")}
-        about |= {"approved_by": last.get("approved_by"), **_verification(verified.get(month))}
+        is_reopened = about["state"] == OPEN and about.get("changed_at", "") > last.get("at", "")
+        approved_by = None if is_reopened else last.get("approved_by")
+        about |= {"approved_by": approved_by, **_verification(verified.get(month))}
         rows += [about | sums for sums in totals if sums["period"] == month] or [about]
     return rows
 

@@ -228,3 +228,22 @@ def test_a_budget_is_by_account_or_by_names_as_they_are(write, text, column, res
     columns = {"date": ""} if column == "account_code" else {}
     options = {"columns": columns, "currency": "EUR", "categories": categories}
     assert bktools.read_entries(write(text), **options)[column].tolist() == result
+
+
+def test_what_a_file_lacks_is_held_back_and_not_lost(write):
+    """An entry without a day, with another ID or an unknown currency is an entry, and the plan says why."""
+    ids = [f"123e4567-e89b-42d3-a456-42661417400{number}" for number in range(4)]
+    cells = ["2026-10-21,A,5.00,EUR", ",B,6.00,EUR", "2026-10-22,C,7.00,CND", "2026-10-23,D,8.00,EUR"]
+    rows = [*map(",".join, zip(ids, cells, strict=True)), "EXP-0815,2026-10-24,E,9.00,EUR"]
+    rows.append(",2026-10-25,F,10.00,EUR")
+    path = write("\n".join(["Entry ID,Date,Supplier,Amount,Currency", *rows, ",,,45.00,"]))
+    with pytest.raises(QuestionError) as caught:
+        bktools.read_entries(path, company="9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d")
+    assert [problem.code for problem in caught.value.problems] == ["sum_rows"]
+    frame = bktools.read_entries(path, company="9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d", skip_rows="8")
+    assert frame["amount"].tolist() == [5, 6, 7, 8, 9, 10]
+    notes = {note["code"] for note in frame.attrs["bktools"]["note_facts"]}
+    assert {"entries_without_date", "ids_not_of_the_service", "currency_not_listed"} <= notes
+    plan = bktools.compose_export_jobs(frame)
+    reasons = dict(zip(plan.not_ready["amount"], plan.not_ready["reason"], strict=True))
+    assert reasons == {6: "no_date", 7: "unknown_currency", 9: "not_a_uuid", 10: "no_service_id"}

@@ -206,6 +206,10 @@ def test_each_month_shows_its_figures_by_currency(journal, service):
     ]
     assert set(months.loc[months["period"] == "2026-10", "prepared_by"]) == {"Ada"}
     assert set(months.loc[months["period"] == "2026-10", "approved_by"]) == {"Grace"}
+    bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
+    bktools.reopen_period("2026-10", by="Ada", reason="an invoice", company=COMPANY, service=service)
+    months = bktools.load_periods(COMPANY, service=service)
+    assert months.loc[months["period"] == "2026-10", "approved_by"].isna().all()
     record = bktools.record_of("2026-10", COMPANY, service=service)
     fixed = record.held_back.set_index("entry_id").loc[ENTRIES[3]]
     listed = [fixed[name] for name in ("outcome", "resolved_period", "resolved_job_id", "amount")]

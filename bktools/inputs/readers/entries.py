@@ -254,6 +254,12 @@ def _read_identities(reading: Reading, *, frames: Frames, company: str | None) -
             reading.note("ids_of_another_system", heading=reading.heading(field))
             reading.leave(field)
             continue
+        is_uuid = cells.matches(column, rules.UUID_REGEX) & ~cells.blank(column)
+        if field == "id" and is_uuid.sum() * 2 > len(column):
+            # The plan holds back the others.
+            reading.note_rows("ids_not_of_the_service", ~is_uuid, heading=reading.heading(field))
+            result["id"] = cells.or_null(pc.if_else(pa.array(is_uuid), pc.ascii_lower(column), column))
+            continue
         # Where some are UUIDs, the others are wrong.
         with reading.trying():
             result[field] = cells.uuids(reading.table, reading.places[field], required=True)

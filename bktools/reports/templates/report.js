@@ -39,7 +39,7 @@
     const rows = [...body.rows].map((row, place) => {
       const texts = [...row.cells].map((cell) => cell.textContent.trim());
       const keys = [...row.cells].map((cell, column) => cell.dataset.order ?? texts[column]);
-      return { row, texts, keys, place, all: [...texts, row.title].join("\n").toLowerCase() };
+      return { row, texts, keys, place, all: [...texts, row.title].join("\n").replaceAll("\u00a0", " ").toLowerCase() };
     });
     const [amounts, currencies] = [column("amount"), column("currency")];
     const total = Number(table.dataset.total);
