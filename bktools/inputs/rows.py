@@ -91,7 +91,7 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     if are_further or is_filled:
         # The first row of a voucher may have its day alone.
         rows = rows._replace(noted=rows.noted | rows.lacking, lacking=np.zeros_like(no_date))
-    if not is_ledger and not are_further and not other_days(reading):
+    if no_date.any() and not (is_ledger or are_further or other_days(reading)):
         waiting = no_date & _are_whole(reading, ~np.logical_or.reduce(rows[:5]))
         reading.note_rows("entries_without_date", waiting)
         no_date = no_date & ~waiting

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
+from bktools.caller import setting
 from bktools.frames import schema
 from bktools.frames.delimited import SIGNS
 from bktools.inputs import cells
@@ -146,7 +147,8 @@ def _careful_rows(text: bytes, mark: str, source: str, *, has_quotes: bool = Tru
             line = reader.line_num + 1
     except csv.Error as error:
         code = "long_cell" if "field limit" in str(error) else "unclosed_quote"
-        raise damaged(source, code, line, why=str(error), most=csv.field_size_limit()) from None
+        facts = {"why": str(error), "most": csv.field_size_limit(), "option": setting("delimiter")}
+        raise damaged(source, code, line, **facts) from None
 
 
 def _as_shown(grid: Grid, text: bytes) -> Grid:
