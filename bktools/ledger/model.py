@@ -11,7 +11,8 @@ in this ledger usually.
    there. Without one there is no cost side, and all stays open.
 2. The booking unit is the one that explains most entries; of two that explain as many, the finer. The gate
    holds 97% of the vouchers whose amount occurs once; with fewer than five of these it is 0 to 6 days. It
-   counts from the group's day, the end of its week or month, or the day of sending: where it is narrowest.
+   counts from the group's day, the end of its week or month, or the day of sending: where it is narrowest,
+   and then where it holds most. What is of a closed month has the first day of the month it was sent for.
 3. Proven: an amount on an account has as many vouchers as groups in one stretch of days. Where nine in ten
    vouchers carry a text of their entry, one without it proves nothing.
 4. Tax: what makes costs gross. Rates are solved from all vouchers together, and used only if they give the
