@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from itertools import permutations
+from decimal import Decimal
+from itertools import pairwise, permutations
+from operator import eq
 from typing import Final
 
 import pyarrow as pa
@@ -13,14 +15,17 @@ import pyarrow.compute as pc
 
 from bktools.frames import schema
 from bktools.inputs import cells, terms
-from bktools.inputs.fields import Field, fields_of, most, of_kind
+from bktools.inputs.fields import Column, Field, fields_of, most, of_kind
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
 from bktools.inputs.table import Table
-from bktools.inputs.values.amounts import is_not_zero
+from bktools.inputs.values.amounts import is_not_zero, money, number
 from bktools.inputs.values.days import same_days
 
 MONEY: Final[tuple[str, ...]] = ("amount", "debit", "credit")
+# The share of rows, and the least rows, that prove a running balance: the one before and the amount.
+_RUNNING: Final = 0.8
+_LEAST_STEPS: Final = 2
 # Headings that say less than another one may: the day of a bank or a record, the sentence of an account.
 _WEAK: Final[Mapping[str, Sequence[str]]] = {
     "date": ("value_date", "valuta", "wert", "audit_date"),
@@ -139,7 +144,33 @@ def candidates(
         offered += [place] if place not in without and kind.offers(column) else []
     for is_preferred in kind.prefers:
         offered = [place for place in offered if is_preferred(reading.seen(place))] or offered
+    if name == "amount":
+        known = [reading.places["amount"]] if reading.has("amount") else []
+        amounts = [*offered, *known]
+        balances = {one for one, other in permutations(amounts, 2) if _is_balance_of(reading, one, other)}
+        offered = [place for place in offered if place not in balances]
     return offered
+
+
+def _is_balance_of(reading: Reading, place: int, amount: int) -> bool:
+    """Whether a column is the running balance of an amount, the oldest or the newest row first."""
+    balances, amounts = (_numbers(reading.seen(own)) for own in (place, amount))
+    steps = [after - before for before, after in pairwise(balances)]
+    if len(steps) < _LEAST_STEPS or len(balances) != len(amounts):
+        return False
+    # Rows of one day may stand in another order, and a file may have gaps.
+    return any(
+        sum(map(eq, steps, own)) >= _RUNNING * len(steps)
+        for own in (amounts[1:], [-one for one in amounts[:-1]])
+    )
+
+
+def _numbers(column: Column) -> list[Decimal]:
+    """Return the amounts of a column's sample, each by its own mark; none where a cell has no amount."""
+    parts = [money(cell) for cell in column.sample]
+    values = [number(one, "") for one in parts if one and one.digits]
+    numbers = [value for value in values if value is not None]
+    return numbers if len(numbers) == len(parts) else []
 
 
 def other_days(reading: Reading) -> list[Choice]:
@@ -252,13 +283,13 @@ def ask_of_totals(reading: Reading) -> None:
 
 # A code, then a name: 466300 Travel, 1-1110 BNZ Cheque Account, 400: Rent. A day is no code.
 _JOINED = r"(?s)^\s*(?P<code>\d[\d.\-/]*)(?:\s*[:\x{B7}\x{2013}]\s*|\s+-\s+|\s+)(?P<name>\S.*)$"
-_CODE_AND_NAME = re.compile(r"^\s*\d[\d.\-/]*(?:\s*[:·–]\s*|\s+-\s+|\s+)\S*[^\W\d_]{2}")
+CODE_AND_NAME = re.compile(r"^\s*\d[\d.\-/]*(?:\s*[:·–]\s*|\s+-\s+|\s+)\S*[^\W\d_]{2}")
 
 
 def split_accounts(reading: Reading, code: str, name: str) -> None:
     """Split the cells of an account that have its code and its name, unless options name both columns."""
     known = [reading.places[field] for field in (code, name) if reading.has(field)][:1]
-    are_joined = known and most(reading.table.samples[known[0]], _CODE_AND_NAME.match, 0.5)
+    are_joined = known and most(reading.table.samples[known[0]], CODE_AND_NAME.match, 0.5)
     if are_joined and not {code, name} <= reading.asked.keys():
         reading.note("code_and_name", heading=reading.table.headings[known[0]])
         _split(reading, known[0], code, name)

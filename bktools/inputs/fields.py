@@ -212,7 +212,7 @@ def _may_be_code(column: Column) -> bool:
 
 def _may_be_name(column: Column) -> bool:
     # A column of few kinds, such as sides, is no column of names.
-    are_many = len(column.kinds) * 2 > len(column.cells)
+    are_many = len(column.kinds) * 2 > len(column.sample)
     return column.share == 1 and not column.says("no_code") and column.most(_LETTER.search) and are_many
 
 

@@ -17,14 +17,14 @@ import pyarrow.compute as pc
 from bktools.caller import setting
 from bktools.frames import schema
 from bktools.inputs import cells, terms
-from bktools.inputs.assignment import assign
-from bktools.inputs.fields import fields_of, has_needed, needed_in
+from bktools.inputs.assignment import CODE_AND_NAME, assign
+from bktools.inputs.fields import fields_of, has_needed, most, needed_in
 from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import damaged
 from bktools.inputs.options import Options, checked, skipped
 from bktools.inputs.question import Problem, Problems, question
 from bktools.inputs.reading import Reading
-from bktools.inputs.table import Grid, Table, ranges
+from bktools.inputs.table import HEAD_ROWS, Grid, Table, ranges
 from bktools.inputs.titles import under_titles
 from bktools.inputs.values.amounts import has_digits, money
 from bktools.inputs.values.days import is_day
@@ -123,7 +123,7 @@ def _find_headings(grid: Grid, kind: str, options: Options, source: str) -> tupl
 
 
 def _is_data(rows: Sequence[Sequence[str]], place: int) -> bool:
-    """Whether a row has a day or an amount, or a cell that is there again below.
+    """Whether a row has a day, an amount, a code and a name as below, or a cell that is there again below.
 
     A day of another form than all days below it is none of an entry: some banks write there what the file is.
     """
@@ -133,7 +133,9 @@ def _is_data(rows: Sequence[Sequence[str]], place: int) -> bool:
         if is_day(cell) and forms == {not _is_year_first(cell)}:
             return False
     return any(
-        is_figure(cell) or (cell.strip() and cell in column)
+        is_figure(cell)
+        or (cell.strip() and cell in column)
+        or (CODE_AND_NAME.match(cell) and most(column, CODE_AND_NAME.match, 0.5))
         for cell, column in zip_longest(rows[place], below[: len(rows[place])], fillvalue="")
     )
 
@@ -195,6 +197,10 @@ def _names(grid: Grid, top: int) -> list[str]:
 
     while names and not names[-1] and is_empty(len(names) - 1):
         names.pop()
+    for place in range(1, len(names)):
+        # The heading of an amount may stand over the currency beside it alone.
+        beside = grid.columns[place - 1].slice(top + 1, HEAD_ROWS).to_pylist()
+        names[place] = names[place] or (names[place - 1] if most(beside, terms.currencies_of, 1) else "")
     return names
 
 

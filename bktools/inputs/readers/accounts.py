@@ -21,7 +21,7 @@ from bktools.contract.accounts import LONGEST_TEXT
 from bktools.frames import schema
 from bktools.inputs import cells, terms
 from bktools.inputs.assignment import MONEY, ask_for, candidates, split_accounts
-from bktools.inputs.fields import fields_of, have_digits, options_of
+from bktools.inputs.fields import Column, fields_of, have_digits, options_of
 from bktools.inputs.formats.registry import opened_books
 from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
@@ -148,27 +148,43 @@ def _find_columns(reading: Reading) -> None:
     table, places = reading.table, reading.places
     if not reading.is_asked("code"):
         _refuse_others(reading)
+        if "external_id" not in places and "code" in places and _are_kinds(reading.seen(places["code"])):
+            reading.leave("code")
     if "code" not in places and "external_id" in places and not _are_uuids(reading.column("external_id")):
         places["code"] = places["external_id"]
     if _is_any_list(reading):
         # A list of codes and names with other things beside them may be of anything.
         ask_for(reading, "code", [table.choice("code", places["code"])], is_doubtful=True)
     if "code" not in places:
-        # Any list has codes and names: under headings that are not known, the codes may be of something else.
-        is_doubtful = table.heading_line > 0 and not table.is_known
-        offered = candidates(reading, "code")
-        choices = [table.choice("code", place) for place in offered]
-        if "name" in places and all(reading.seen(place).repeats for place in offered):
-            # Accounts may have names alone, as any list may.
-            choices += [{"columns": dict.fromkeys(("code", "name"), reading.heading("name"))}]
-            is_doubtful = True
-        ask_for(reading, "code", choices, is_doubtful=is_doubtful)
+        _ask_codes(reading)
     if "name" not in places:
         offered = candidates(reading, "name")
         is_alone = len(table.headings) == 1
         if not offered and "code" in places and (is_alone or not have_digits(reading.seen(places["code"]))):
             offered = [places["code"]]
         ask_for(reading, "name", [table.choice("name", place) for place in offered])
+
+
+def _ask_codes(reading: Reading) -> None:
+    """Ask for the codes; without headings, their cells may have the names, too."""
+    table, places = reading.table, reading.places
+    # Any list has codes and names: under headings that are not known, the codes may be of something else.
+    is_doubtful = table.heading_line > 0 and not table.is_known
+    offered = candidates(reading, "code")
+    choices = [table.choice("code", place) for place in offered]
+    if "name" in places and all(reading.seen(place).repeats for place in offered):
+        # Accounts may have names alone, as any list may.
+        choices += [{"columns": dict.fromkeys(("code", "name"), reading.heading("name"))}]
+        is_doubtful = True
+    ask_for(reading, "code", choices, is_doubtful=is_doubtful)
+    if not table.heading_line:
+        # Under headings that are not known, a number and a word may be of anything.
+        split_accounts(reading, "code", "name")
+
+
+def _are_kinds(column: Column) -> bool:
+    """Whether cells are words of which most are there again, such as types: they are no codes."""
+    return not have_digits(column) and len(column.kinds) * 2 < len(column.sample)
 
 
 def _is_any_list(reading: Reading) -> bool:
