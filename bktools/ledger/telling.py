@@ -149,11 +149,15 @@ class Telling:
         leave_open(self.papers, group, likeliest(opened, off), Reason.SEVERAL_STORIES, rows, booked)
 
     def _posted(self, group: Group, piece: Piece) -> int:
-        """Return what a piece has, with its tax also where nets are compared."""
+        """Return what a piece has, with its tax also where nets are compared.
+
+        A posting of the exported amount has no tax to be added.
+        """
         papers = self.papers
         (row,) = papers.first_rows([piece])
         gross = int(papers.draft.gross[row])
-        return with_tax(papers, group, piece.gross) if gross == papers.sum([row]) else gross
+        is_net = gross == papers.sum([row]) != papers.exported(group.entries)
+        return with_tax(papers, group, piece.gross) if is_net else gross
 
     # ---- what a piece costs that no story explains
 
