@@ -2,7 +2,7 @@
 
 Frames have the interface's field names in snake_case. Text is pandas `str`, flags are `bool`, timestamps are
 in UTC, calendar dates have no time zone, and money is float64 (`bktools.frames.money`). Missing values stay
-null.
+null: a column of counts that lacks one is `Int64`.
 
 The types are the same with pandas 2 and 3. Frames that you make yourself differ: pandas 2 makes objects of
 text, which are read alike, and its `astype("str")` turns a missing value into the text "None".
@@ -227,6 +227,9 @@ def to_pandas(
                 raise InputError(Sentence("error.digits_read_as_float", **facts))
             table = table if column is None else table.set_column(place, field.name, column)
     frame: pd.DataFrame = table.to_pandas(types_mapper=_pandas_type, date_as_object=False)
+    # pandas would make floats of whole numbers beside a null: line 62.0.
+    counts = [field.name for field in table.schema if pa.types.is_integer(field.type)]
+    frame = frame.astype({name: "Int64" for name in counts if table.column(name).null_count})
     if provenance is not None:
         frame.attrs["bktools"] = dict(provenance)
     return frame

@@ -54,8 +54,7 @@ def _require_ended(row: Row) -> None:
     next_day = dt.datetime.combine(sent.date() + dt.timedelta(days=1), dt.time(), dt.UTC)
     earliest = max(next_day, sent + dt.timedelta(seconds=lasts_seconds(row["job"])))
     if now() < earliest:
-        about = {"sent": f"{sent:%Y-%m-%d %H:%M}", "earliest": f"{earliest:%Y-%m-%d %H:%M}"}
-        raise refusal("released_too_early", batch=row["batch_id"], **about)
+        raise refusal("released_too_early", batch=row["batch_id"], sent=sent, earliest=earliest)
 
 
 def tick_off(journal: WritableJournal, event_id: int, *, by: str, evidence: str) -> None:

@@ -66,3 +66,10 @@ def test_text_is_text_and_null_is_null(rows: int):
     again = in_memory(frame)
     assert set(again.schema.types) == {TEXT}
     assert again.to_pydict() == TEXTS[:rows].to_pydict()
+
+
+def test_counts_beside_a_null_stay_whole_numbers():
+    """A line of a file is 62, not 62.0, where another one is missing."""
+    frame = to_pandas(pa.table({"line": pa.array([62, None], pa.int64()), "count": [1, 2]}))
+    assert [str(kind) for kind in frame.dtypes] == ["Int64", "int64"]
+    assert in_memory(frame).to_pydict() == {"line": [62, None], "count": [1, 2]}

@@ -24,6 +24,7 @@ from bktools.journal.statements import (
 )
 from bktools.journal.unknown_outcomes import sendings_in_doubt
 from bktools.journal.writing import open_for_writing
+from bktools.wording.numbers import moment
 
 COMPANIES = [COMPANY, OTHER_COMPANY]
 LIST = {"by": "Ada", "evidence": "the service's list of exports of 3 October"}
@@ -46,7 +47,7 @@ def test_a_batch_in_doubt_is_named_with_the_way_to_settle_it(journal, service):
     (line,) = open_questions(service=service)
     company = service.settings.title_of(COMPANY)
     for part in (
-        f"outcome unknown: batch a of {company}, sent {row['sent_at']}, may have been booked",
+        f"outcome unknown: batch a of {company}, sent {moment(row['sent_at'])}, may have been booked",
         f"its 5 entries in the accounting system ({', '.join(wanted.entry_ids[:3])} and 2 more; ",
         f"bktools export status --entries --batch a --company {COMPANY} --sandbox)",
         f"bktools export resolve a --company {COMPANY} --sandbox --outcome ",
