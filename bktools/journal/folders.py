@@ -15,7 +15,7 @@ FILE = "journal.sqlite"
 # What a person fills in: as it is printed, it is refused.
 WORD = '--by NAME --evidence "..."'
 # The command that clears entries, by their IDs.
-NOT_BOOKED = f"export not-booked ENTRIES {WORD}"
+CLEARING = f"export not-booked ENTRIES {WORD}"
 # The commands that go on with the present journal, and that take a file's history into the database.
 RESTORE, MOVE = f"journal restore {WORD}", "journal move --by NAME"
 

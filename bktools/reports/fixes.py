@@ -24,6 +24,8 @@ from bktools.wording import LANGUAGES, Sentence, words
 
 # The columns of the sheet that are read; `report.column` of the wording has their headings.
 SHEET_COLUMNS = ("to_do", "about", "new_account", "note", "check", *IDS)
+# The sheet has words and codes of checks; the codes are read.
+HEADED = {"check": "check_code"}
 # The company, month and environment of a workbook's lines.
 BOOKS = {"company_id": TEXT, "period": TEXT, "environment": TEXT}
 FIXES = pa.schema({"line": COUNT} | dict.fromkeys(SHEET_COLUMNS, TEXT) | BOOKS)
@@ -89,11 +91,9 @@ def read_fixes(
     if month not in {None, hidden["period"]}:
         facts = {"of": hidden["period"], "month": month}
         raise InputError(Sentence("error.workbook_of_month", **facts), source=source)
-    named = {
-        name: words(hidden["language"])(f"report.column.{name}") for name in (*SHEET_COLUMNS, "check_code")
-    }
-    headings = {name: named[name] for name in SHEET_COLUMNS} | {"check": named["check_code"]}
-    sheet = words(hidden["language"])("report.sheet.to_do")
+    texts = words(hidden["language"])
+    headings = {name: texts(f"report.column.{HEADED.get(name, name)}") for name in SHEET_COLUMNS}
+    sheet = texts("report.sheet.to_do")
     table = read_headed(path, headings.values(), sheet)
     about = {name: hidden[name] for name in BOOKS}
     rows = list(_lines(table, headings, about))
