@@ -358,5 +358,3 @@ def _have_own_signs(
 
 def _count(flags: pa.ChunkedArray) -> int:
     return int(pc.sum(flags).as_py() or 0)
-
-
