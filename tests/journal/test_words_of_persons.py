@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import json
 
+import pyarrow as pa
 import pytest
 from backends import BOTH
-from batches import COMPANY, ENTRIES, LOOKED, OTHER_COMPANY, batch, begun, claimed, send, state
+from batches import COMPANY, ENTRIES, LOOKED, OTHER_COMPANY, batch, begun, claimed, entry, send, state
 
 import bktools
 from bktools.errors import ArgumentError, JournalError
@@ -54,7 +56,11 @@ def test_a_batch_in_doubt_is_named_with_the_way_to_settle_it(journal, service):
         '--outcome "accepted|released" --evidence "..." --by NAME',
     ):
         assert part in line
-    send(journal, batch("b", 7, company=OTHER_COMPANY), "UNKNOWN")
+    facts = {"id": [entry(7)] * 2, "split_line": [1, 2], "amount": ["7.10", "5"]}
+    lines = pa.table(facts | {"currency": ["EUR"] * 2, "supplier": ["Hotel"] * 2})
+    split = dataclasses.replace(batch("b", 7, company=OTHER_COMPANY), rows=lines)
+    send(journal, split, "UNKNOWN")
+    assert "(Hotel, EUR 12.10; " in open_questions(OTHER_COMPANY, service=service)[0], "once, with its sum"
     lines = open_questions(service=service)
     assert open_questions(OTHER_COMPANY.upper(), service=service) == lines[1:]
     assert open_questions(batch="a", service=service) == lines[:1]
