@@ -330,7 +330,7 @@ def _exported(rows: pd.DataFrame) -> pd.DataFrame:
         return rows
     open_states = sorted(states & ({*LIVE_STATES} - {"ACCEPTED"}))
     if open_states:
-        raise InputError(Sentence("done.open_jobs", states=", ".join(open_states)))
+        raise InputError(Sentence("done.open_jobs", states=open_states))
     return rows[rows["status"] == "ACCEPTED"]
 
 

@@ -122,7 +122,7 @@ def test_a_job_ends_after_what_the_service_said(doubts, service, expires, second
 def test_a_withdrawn_batch_is_not_sent(opened, settings, monkeypatch):
     """One that waits is withdrawn; one that is sent or settled is not, also where that came meanwhile."""
     claimed(opened, batch("a", 0))
-    with pytest.raises(JournalError, match="only an UNKNOWN batch can be resolved"):
+    with pytest.raises(JournalError, match="only a batch in doubt can be resolved"):
         resolve(opened, "a", "ACCEPTED", **LOOKED)
     resolve(opened, "a", "RELEASED", **LOOKED)
     claimed(opened, batch("b", 0))
@@ -135,7 +135,7 @@ def test_a_withdrawn_batch_is_not_sent(opened, settings, monkeypatch):
         return original(journal, company_id)
 
     monkeypatch.setattr(type(opened), "lock", later)
-    for name, reason in (("b", "batch b is ACCEPTED"), ("a", "batch a is RELEASED"), ("c", "was not found")):
+    for name, reason in (("b", "batch b is accepted"), ("a", "batch a is released"), ("c", "was not found")):
         with pytest.raises(JournalError, match=reason):
             resolve(opened, name, "RELEASED", **LOOKED)
 
@@ -218,7 +218,7 @@ def test_what_waits_or_was_sent_here_is_no_export_elsewhere(journal, today):
     assert state(journal, "a") == "PLANNED"
     today("2026-11-20T10:00")
     send(journal, batch("c", 3), "UNKNOWN")
-    with pytest.raises(JournalError, match="are in batch c, which is UNKNOWN here"):
+    with pytest.raises(JournalError, match="are in batch c, which is in doubt here"):
         record_exported_elsewhere(journal, COMPANY, [{"entry_id": ENTRIES[3]}], **LIST)
     today("2026-11-21T10:00")
     resolve(journal, "c", "RELEASED", **LIST)
