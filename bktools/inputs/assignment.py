@@ -262,9 +262,13 @@ def _pairs(reading: Reading) -> list[tuple[int, int]]:
 def ask_of_totals(reading: Reading) -> None:
     """Ask which column is the amount where another one may be the whole of it.
 
-    That is a total beside an amount, or any amount beside a net or a paid one; a gross one is known.
+    That is a total beside an amount, any amount beside a net or a paid one, or what is left of an amount
+    behind a fee; of an amount with its tax, the gross one is known.
     """
     own = reading.places["amount"]
+    free = [*map(reading.seen, reading.free())]
+    parts = ["total_amount", "paid_amount"]
+    parts += ["net_amount"] * any(one.is_headed("fee") and any(map(is_not_zero, one.filled)) for one in free)
     if reading.seen(own).is_headed("net_amount", "paid_amount"):
         others = [
             place for place in candidates(reading, "amount") if not reading.seen(place).says_another_amount
@@ -273,7 +277,7 @@ def ask_of_totals(reading: Reading) -> None:
         others = [
             place
             for place in reading.free()
-            if (column := reading.seen(place)).is_headed("total_amount", "paid_amount")
+            if (column := reading.seen(place)).is_headed(*parts)
             and column.are_amounts()
             and not column.cells.equals(reading.column("amount"))
         ]
