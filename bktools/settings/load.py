@@ -38,7 +38,7 @@ from bktools.settings.values import (
     read_path,
     read_setting,
 )
-from bktools.wording import LANGUAGE_VARIABLE, Sentence, words
+from bktools.wording import LANGUAGE_VARIABLE, Sentence, reason_of, words
 
 # The share of equal letters, of 1, from which an unknown variable is a misspelt setting.
 MISSPELT = 0.75
@@ -215,7 +215,7 @@ def kept_company_names(env: Mapping[str, str] | None = None) -> dict[str, str]:
         return {}
     except (OSError, msgspec.MsgspecError) as error:
         raise ConfigurationError(
-            Sentence("setting.names_unreadable", file=str(path), why=str(error))
+            Sentence("setting.names_unreadable", file=str(path), why=reason_of(error))
         ) from error
 
 
@@ -329,7 +329,7 @@ def _read_config(env: Mapping[str, str]) -> ConfigFile:
         return ConfigFile({}, path)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigurationError(
-            Sentence("setting.config_unreadable", file=str(path), why=str(error))
+            Sentence("setting.config_unreadable", file=str(path), why=reason_of(error))
         ) from error
     above = {name for name, value in tables.items() if not isinstance(value, dict)}
     _refuse_unknown(above, Sentence("setting.above_tables", file=str(path)), "environment", *TOP)
