@@ -25,8 +25,7 @@ from bktools.frames.sums import (
 )
 from bktools.spending.differences import differences
 from bktools.spending.rates import in_home, is_converted
-from bktools.spending.sums import grouped_by
-from bktools.wording import words
+from bktools.spending.sums import lines_of
 
 ALL, NO_REASON = "all", ""
 
@@ -255,8 +254,7 @@ def _in_home(sums: pa.Table, entries: pa.Table, keys: Sequence[str]) -> pa.Table
 def _month_changes(last: pa.Table, spent: pa.Table, own: str | None) -> tuple[MonthChange, ...]:
     """Return the change of each currency between two months, the own one first, with that of each fate."""
     wholes, by_fate = (
-        differences([grouped_by(rows, by) for rows in (spent, last)], words(), signs=(0, 0))
-        for by in ((), "fate")
+        differences([lines_of(rows, by) for rows in (spent, last)], None) for by in ((), "fate")
     )
     parts: dict[str, dict[str, tuple[Decimal, Decimal]]] = defaultdict(dict)
     for row in by_fate.sort(c.fate.cast(pl.Enum(FATES))).iter_rows(named=True):
