@@ -10,7 +10,7 @@ from typing import Any, Literal, SupportsIndex
 
 import pandas as pd
 
-from bktools.close.actions import actions_of, totals_by_role
+from bktools.close.actions import actions_of
 from bktools.close.beside import (
     budget_tables,
     changes_since,
@@ -229,7 +229,7 @@ def close_month(
         verified = verified_months(journal, company)
         changes = changes_since(scope, last_month, record, tables["accounts"], sent, is_large)
         results = step_results(scope, after, created, plan, entries_of_month, sent, jobs)
-    actions = actions_of(results)
+    actions, by_role = actions_of(results)
     read = {**tables, "chart": erp_chart, **({} if postings is None else {"ledger": postings})}
     close = Close(
         period=period,
@@ -240,7 +240,7 @@ def close_month(
         figures=figures,
         actions=actions,
         home_currency=rates and rates.own,
-        by_role=totals_by_role(results, actions),
+        by_role=by_role,
         words=words,
         record=record,
         last_month=last_month,

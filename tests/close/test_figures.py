@@ -7,10 +7,10 @@ from decimal import Decimal
 import pandas as pd
 import pyarrow as pa
 import pytest
-from step_results import entries_of, finding, results_of
+from step_results import entries_of, finding, made
 
 import bktools
-from bktools.close.actions import CHANGED, actions_of
+from bktools.close.actions import CHANGED
 from bktools.close.entries import ENTRY_COLUMNS, OF_REASON
 from bktools.close.figures import LARGEST, LARGEST_OF_OTHERS, Figures
 from bktools.close.months import met_entries, spent_in
@@ -176,7 +176,7 @@ def test_a_changed_entry_has_its_amounts_before_and_now():
         {"fate": "exported", "reason": CHANGED, "money": "7.00"},
     )
     findings = [finding(CHANGED, number, facts='{"changes": []}') for number in range(3)]
-    [action] = actions_of(results_of(entries, findings=findings))
+    [action] = made(entries, findings=findings)
     frame = pd.DataFrame(entries.to_pylist())
     now = frame["file_amount"].fillna(frame["amount"])
     assert action.amounts == action.facts["sent"] == {"EUR": frame["amount"].sum()}
@@ -196,7 +196,7 @@ def test_a_changed_entry_has_its_amounts_before_and_now():
 def test_entries_in_the_books_are_no_step():
     """The ledger has them already, so nobody has anything to do."""
     entries = entries_of({"fate": "in_books", "reason": "already_booked"})
-    assert actions_of(results_of(entries, findings=[finding("already_booked", 0)])) == ()
+    assert made(entries, findings=[finding("already_booked", 0)]) == ()
 
 
 # Lines of entries that are held back: entry, line in it, first error, amount.
@@ -225,7 +225,7 @@ def test_an_entry_is_held_back_by_one_reason():
     assert {part["reason"]: part.entries for part in reasons} == counts
     assert {part["reason"]: part.amounts["EUR"] for part in reasons} == amounts
     assert sum(part.entries for part in reasons) == whole.entries == total.entries == frame["id"].nunique()
-    steps = {action.code: action for action in actions_of(results_of(entries, findings=findings))}
+    steps = {action.code: action for action in made(entries, findings=findings)}
     assert {code: action.entries - action.counted_elsewhere for code, action in steps.items()} == counts
     # An entry is a step of each of its errors: the line of the second says so.
     assert steps["no_category"].counted_elsewhere == 1
