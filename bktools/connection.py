@@ -25,7 +25,7 @@ from bktools.settings import (
     kept_company_names,
     load_settings,
 )
-from bktools.wording import LANGUAGES, Sentence, Words, reader, words
+from bktools.wording import LANGUAGES, Sentence, Words, reader, reason_of, words
 
 # The sandbox imports a web server, so it is imported only where one is started.
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def forget_sandbox(settings: Settings) -> None:
     except FileNotFoundError:
         pass
     except OSError as error:
-        facts = {"folder": str(settings.state_dir), "why": str(error)}
+        facts = {"folder": str(settings.state_dir), "why": reason_of(error)}
         raise StorageError(Sentence("error.sandbox_not_removed", **facts)) from error
 
 

@@ -74,7 +74,7 @@ def create(
         tell(line)
     for phrase in reconciliation.unchecked:
         note(words()("report.terminal.not_compared", phrase=phrase))
-    outcomes = counts(words().name("outcome", outcome.lower()) for outcome in accounts["outcome"])
+    outcomes = counts(words().name("outcome", outcome) for outcome in accounts["outcome"])
     note(outcomes or words().counted(0, "account"))
     _say_next(accounts["outcome"], ending)
     return Exit.INCOMPLETE if accounts["outcome"].isin(OPEN).any() else Exit.DONE
@@ -84,7 +84,7 @@ def _say_next(states: pd.Series, ending: str) -> None:
     texts, numbers = words(), states.value_counts()
     for state, advice in NEXT.items():
         if state in numbers.index:
-            tell(f"{numbers[state]:,} {texts.name('outcome', state.lower())}: {texts(advice, same=ending)}")
+            tell(f"{numbers[state]:,} {texts.name('outcome', state)}: {texts(advice, same=ending)}")
 
 
 @app.command("import")

@@ -59,7 +59,7 @@ def compose(
     from bktools.export.checks import CLEARED
     from bktools.export.plan_file import write_plan
     from bktools.journal.export_jobs import earlier_exports
-    from bktools.journal.folders import CLEARING, command_for
+    from bktools.journal.folders import clearing, command_for
     from bktools.journal.records import this_process
     from bktools.journal.right_journal import first_export_question
     from bktools.journal.writing import open_up_to_date
@@ -92,8 +92,7 @@ def compose(
         text.say(plan.overview())
         held = plan.not_ready[plan.not_ready["reason"].isin(CLEARED)]
         for company, ids in held.groupby("company_id")["id"].unique().items():
-            clearing = CLEARING.replace("ENTRIES", " ".join(ids))
-            command = command_for(settings.environment, clearing, str(company))
+            command = command_for(settings.environment, clearing(ids), str(company))
             text.say(words()("command.not_booked", command=command))
         file = plan_file or Path(f"export-{plan.plan_id}.plan")
         write_plan(plan, file, made_for=settings.identity, made_by=this_process())
@@ -331,7 +330,7 @@ def _exported(rows: pd.DataFrame) -> pd.DataFrame:
         return rows
     open_states = sorted(states & ({*LIVE_STATES} - {"ACCEPTED"}))
     if open_states:
-        raise InputError(Sentence("done.open_jobs", states=", ".join(open_states)))
+        raise InputError(Sentence("done.open_jobs", states=open_states))
     return rows[rows["status"] == "ACCEPTED"]
 
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -116,7 +117,7 @@ class Table:
         elif self.is_for_people:
             shown = frame if columns is None else frame[columns]
             for column, section in (names or {}).items():
-                named = [words().name(section, str(code).lower()) for code in shown[column]]
+                named = shown[column].map(partial(words().name, section), na_action="ignore")
                 shown = shown.assign(**{column: named})
             show(shown, most=most, whole="--output FILE", titles=titles)
         else:

@@ -149,7 +149,7 @@ def months_between(
     moments = [pc.max(rows["sent_at"]).as_py() for rows in (old, new)]
     if None not in moments:
         try:
-            parts.append(between_moments(moments[0], moments[1], after.company, accounts, service))
+            parts.append(between_moments(moments[0], moments[1], after.company, accounts, service, words))
         except SnapshotNotFoundError:
             not_compared.append(words("change.no_copies", moment=moments[0]))
     changes = _table(parts)
@@ -248,9 +248,14 @@ def _table(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 
 def between_moments(
-    before: dt.datetime, after: dt.datetime, company: str, accounts: pa.Table, service: Service
+    before: dt.datetime,
+    after: dt.datetime,
+    company: str,
+    accounts: pa.Table,
+    service: Service,
+    words: Words,
 ) -> pl.DataFrame:
-    """Return changes of categories between two moments; accounts have code and name."""
+    """Return changes of categories between two moments, in words; accounts have code and name."""
     old, new = (
         in_memory(load_categories(company, as_of=day, progress=False, service=service))
         for day in (before, after)
@@ -258,10 +263,15 @@ def between_moments(
     label = pl.concat_str(pl.coalesce("code", "external_id"), "name", separator=" ", ignore_nulls=True)
     known = pl.DataFrame(accounts).drop_nulls("id").unique("id", keep="last")
     named = known.select("id", label=label)
-    is_account = c.field == "account_id"
+    yes_or_no = {"true": words("report.yes"), "false": words("report.no")}
     return field_changes(old, new).with_columns(
         *(
-            pl.when(is_account).then(c(side).replace(named["id"], named["label"])).otherwise(side).alias(side)
+            pl.when(c.field == "account_id")
+            .then(c(side).replace(named["id"], named["label"]))
+            .when(c.field == "archived")
+            .then(c(side).replace(yes_or_no))
+            .otherwise(side)
+            .alias(side)
             for side in ("before", "after")
         ),
         table=pl.lit("categories"),

@@ -22,7 +22,7 @@ from bktools.frames.incoming import described, source_of
 from bktools.frames.sums import money_of
 from bktools.frames.typed import typed
 from bktools.journal.accounts import accounts_in, companies_in_charts
-from bktools.journal.folders import CLEARING
+from bktools.journal.folders import clearing
 from bktools.journal.periods import CLOSED, approve, record_close, state_of
 from bktools.journal.right_journal import first_export_question
 from bktools.journal.statements import record_first_export
@@ -130,7 +130,7 @@ def step_results(
         own=scope.settings.currency or next(iter(money_of(entries)), None),
         commands={
             UNKNOWN: _import_accounts(scope),
-            **dict.fromkeys(CLEARED, scope.journal.command(CLEARING, scope.company)),
+            **dict.fromkeys(CLEARED, scope.journal.command(clearing(["ENTRIES"]), scope.company)),
         },
     )
 

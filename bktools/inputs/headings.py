@@ -18,7 +18,7 @@ from bktools.caller import setting
 from bktools.frames import schema
 from bktools.inputs import cells, terms
 from bktools.inputs.assignment import CODE_AND_NAME, assign
-from bktools.inputs.fields import fields_of, has_needed, most, needed_in
+from bktools.inputs.fields import fields_of, has_needed, most, needed_in, of_kind
 from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import damaged
 from bktools.inputs.options import Options, checked, skipped
@@ -43,7 +43,12 @@ def opened(source: Source, options: Options) -> Reading:
         option = setting("delimiter") if source.form == "text" else None
         raise question(source.name, source.kind, options, [Problem("nothing", {"option": option})])
     reading = readings[0] if len(grids) == 1 else _of_sheets(readings, grids)
-    if text and text.others:
+    if text and text.others and text.is_whole and _are_plain(reading):
+        # No amount, day or code depends on the letters.
+        (name, word), *others = text.others
+        shown = "; ".join(f"{other}: {own}" for other, own in others)
+        reading.note("letters", encoding=name, value=word, readings=shown, option=setting("encoding"))
+    elif text and text.others:
         asked = Problems()
         asked.ask(
             "encoding" if text.is_whole else "encoding_of_no_line",
@@ -54,6 +59,13 @@ def opened(source: Source, options: Options) -> Reading:
     elif text and not text.is_whole:
         reading.note("letters_replaced", encoding=text.encoding)
     return reading
+
+
+def _are_plain(reading: Reading) -> bool:
+    """Whether letters beyond ASCII stand in headings and texts alone, which nothing is known by."""
+    known = of_kind(reading.kind)
+    columns = [reading.column(name) for name in reading.places if not known[name].holds.is_text]
+    return not reading.problems and all(pc.all(pc.string_is_ascii(column)).as_py() for column in columns)
 
 
 def _below_headings(grid: Grid, source: Source, options: Options) -> Reading | None:
@@ -68,7 +80,7 @@ def _below_headings(grid: Grid, source: Source, options: Options) -> Reading | N
         if _filled(row)
     }
     currency = _currency_above([*above.values()])
-    titles = [cell.strip() for cell in grid.head[top - 1] if cell.strip()] if top > 0 else []
+    titles = [[*filter(None, map(str.strip, row))] for row in [*above.values()][::-1]]
     table = replace(table, is_known=is_known, currency=currency, above=titles, sha256=source.sha256)
     reading = Reading(source, options, table, notes=[*grid.notes], whole=table.columns)
     if not is_known:
@@ -81,6 +93,7 @@ def _below_headings(grid: Grid, source: Source, options: Options) -> Reading | N
         reading.note("rows_above", count=len(above), lines=[*above][:4])
     if top >= 0:
         _leave_other_language(reading)
+        _put_below_each_other(reading)
         _keep_one_table(reading)
         _ask_above(reading, above)
     _ask_of_wide_rows(reading)
@@ -256,10 +269,38 @@ def _leave_other_language(reading: Reading) -> None:
         reading.table = table.rows(np.arange(len(table.lines)) > 0)
 
 
+def _put_below_each_other(reading: Reading) -> None:
+    """Put the columns of a chart that stand side by side under the same headings below each other."""
+    table = reading.table
+    names = [_bare(name) for name in table.headings]
+    places = [place for place, name in enumerate(names) if name or not cells.are_blank(table.columns[place])]
+    width = len({names[place] for place in places})
+    blocks = [places[at : at + width] for at in range(0, len(places), width)]
+    headings = [[names[place] for place in block] for block in blocks]
+    is_chart = reading.kind == "chart" and not {"code", "name"} & reading.asked.keys()
+    if not is_chart or len(blocks) < 2 or any(own != headings[0] for own in headings):
+        return
+    columns = [
+        pa.chunked_array([chunk for place in own for chunk in table.columns[place].chunks], schema.TEXT)
+        for own in zip(*blocks, strict=True)
+    ]
+    stacked = replace(
+        table, headings=(*headings[0],), columns=columns, lines=np.tile(table.lines, len(blocks))
+    )
+    reading.table = stacked.rows(cells.any_filled(stacked, columns))
+    reading.file_headings = reading.table.headings
+    reading.note("tables_beside", count=len(blocks), names=headings[0])
+
+
+def _bare(name: str) -> str:
+    """Return a heading as the file has it, without the number of its column."""
+    return re.sub(r"^column \d+$| \(column \d+\)$", "", name)
+
+
 def _keep_one_table(reading: Reading) -> None:
     """Leave out the rows below a second row of headings; that there is one is a problem."""
     table = reading.table
-    names = [*filter(None, (re.sub(r"^column \d+$| \(column \d+\)$", "", name) for name in table.headings))]
+    names = [*filter(None, map(_bare, table.headings))]
     places = _wordy(table.columns)
     columns = [column.take(pa.array(places, pa.int64())).to_pylist() for column in table.columns]
     again = {

@@ -23,7 +23,7 @@ from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import damaged
 from bktools.inputs.options import Options, checked, of_any_file
 from bktools.settings import config_path
-from bktools.wording import words
+from bktools.wording import reason_of, words
 
 KINDS = ("chart", "entries", "accounts", "ledger")
 _NAME = re.compile(r"\w[\w -]{0,62}", re.ASCII)
@@ -97,8 +97,7 @@ def read_mapping(path: Path) -> FileMapping:
     except FileNotFoundError:
         raise damaged(str(path), "no_mapping") from None
     except (OSError, ValueError, msgspec.ValidationError, ArgumentError, TypeError) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        raise damaged(str(path), "mapping_unreadable", why=why) from None
+        raise damaged(str(path), "mapping_unreadable", why=reason_of(error)) from None
     return mapping
 
 

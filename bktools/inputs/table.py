@@ -83,8 +83,8 @@ class Table:
     company: CompanyInFile | None = None
     # Whether the row of headings is known, rather than proposed.
     is_known: bool = True
-    # The texts of the row above the headings.
-    above: Sequence[str] = ()
+    # The texts of each row above the headings, the nearest first.
+    above: Sequence[Sequence[str]] = ()
     # The currency that stands above the table, as a code or a sign.
     currency: str = ""
     broken: Callable[[], Mapping[tuple[int, int], str]] = dict

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,6 @@ FILE = "journal.sqlite"
 
 # What a person fills in: as it is printed, it is refused.
 WORD = '--by NAME --evidence "..."'
-# The command that clears entries, by their IDs.
-CLEARING = f"export not-booked ENTRIES {WORD}"
 # The commands that go on with the present journal, and that take a file's history into the database.
 RESTORE, MOVE = f"journal restore {WORD}", "journal move --by NAME"
 
@@ -67,6 +65,11 @@ def another_name(settings: Settings) -> dict[str, str] | None:
             facts = {"before": memory.environment, "asked": own, "address": memory.address}
             return facts | {"other": memory.location}
     return None
+
+
+def clearing(ids: Iterable[str]) -> str:
+    """Return the command that clears entries, by their IDs."""
+    return f"export not-booked {' '.join(ids)} {WORD}"
 
 
 def command_for(environment: str, words: str, company_id: str | None = None) -> str:

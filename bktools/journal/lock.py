@@ -14,6 +14,7 @@ import filelock
 from bktools import disk
 from bktools.errors import JournalBusyError, StorageError
 from bktools.journal.sentences import line_of
+from bktools.wording import reason_of
 
 LOCKS = "locks"
 # Seconds to wait for a company's lock: a process that only checks for killed senders holds it for a moment.
@@ -62,7 +63,7 @@ def no_locks(path: Path, reason: str) -> StorageError:
 def _without_locks(path: Path) -> str:
     """Return why a drive does not lock files, "" where it does."""
     error = _flock(path, exclusive=False)
-    return "" if error is None or error.errno in _IS_HELD else error.strerror or str(error)
+    return "" if error is None or error.errno in _IS_HELD else reason_of(error)
 
 
 def _flock(path: Path, *, exclusive: bool) -> OSError | None:

@@ -23,6 +23,7 @@ from bktools.journal.database import ROWS_AT_ONCE, Row
 from bktools.journal.lock import LOCK_PATIENCE, PATIENCE, no_locks, sending_for
 from bktools.journal.schema import Rule
 from bktools.journal.sentences import line_of, refusal
+from bktools.wording import reason_of
 
 CHECKSUM_BYTES = 8  # at the end of each page
 COMPANIONS = ("-journal", "-wal", "-shm")  # suffixes of the files that SQLite keeps beside a database
@@ -148,7 +149,8 @@ class Sqlite:
                 disk.replace(unfinished, target)
                 disk.folder_to_disk(target.parent)
             except (OSError, apsw.Error) as error:
-                raise StorageError(line_of("backup_not_written", target=target, reason=error)) from error
+                reason = reason_of(error)
+                raise StorageError(line_of("backup_not_written", target=target, reason=reason)) from error
             finally:
                 remove_with_companions(unfinished)
 
@@ -167,7 +169,8 @@ class Sqlite:
                 raise no_locks(self._path, str(error)) from error
             if isinstance(error, _DAMAGE) or code == apsw.SQLITE_IOERR_DATA:
                 raise StorageError(line_of("damaged", location=self.location, reason=error)) from error
-            raise StorageError(line_of(f"not_{what}", location=self.location, reason=error)) from error
+            reason = reason_of(error)
+            raise StorageError(line_of(f"not_{what}", location=self.location, reason=reason)) from error
 
 
 @cache

@@ -46,8 +46,8 @@ class LedgerMatch(Result):
         one, and facts.
     open_groups : DataFrame
         One row per open group: accounts, first_day, last_day, entries (number), exported (with its currency),
-        ledger, difference, reason, vouchers (postings to look at), likeliest (the three likeliest entries),
-        entry_ids.
+        currency (the ledger's), ledger, difference, reason, vouchers (postings to look at), likeliest (the
+        three likeliest entries), entry_ids.
     unchecked : tuple of str
         What was not compared, and why.
     not_from_export : int

@@ -52,9 +52,10 @@ CODES = {name: name for name in ("fate", "change", "status", "severity")}
 CODES |= {"reason": "entry", "table": "change", "who": "role"}
 # The same of columns that mean something else on a sheet.
 OF_SHEETS = {
+    "changes": {"field": "field"},
     "coverage": {"state": "state"},
     "expected": {"state": "expected"},
-    "findings": {"check": "status", "reason": "ledger"},
+    "findings": {"check": "status", "reason": "ledger", "state": "outcome"},
     "open_groups": {"reason": "ledger"},
     "matched": {"reason": "ledger", "state": "outcome"},
 }
@@ -252,7 +253,7 @@ def _value(row: Mapping[str, Any], column: str, words: Words, codes: Mapping[str
         return Share(value)
     if isinstance(value, Decimal):
         return Money(value, row.get("currency"))
-    return words.name(codes[column], value.lower()) if codes.get(column) and value else value
+    return words.name(codes[column], value) if codes.get(column) and value else value
 
 
 def _text(value: Value, words: Words) -> str:

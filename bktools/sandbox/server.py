@@ -23,7 +23,7 @@ from bktools.sandbox.faults import Fault, Faults
 from bktools.sandbox.jobs import as_answered
 from bktools.sandbox.store import State, Store, new_id
 from bktools.sandbox.world import World
-from bktools.wording import Sentence
+from bktools.wording import Sentence, reason_of
 
 DATABASE = "service.sqlite"
 LOOPBACK = "127.0.0.1"
@@ -313,8 +313,7 @@ def _listen(port: int) -> socket.socket:
     try:
         listening = socket.create_server((LOOPBACK, port), backlog=2048)
     except OSError as error:
-        why = str(error.strerror).partition(" (while")[0]
-        raise StorageError(Sentence("error.port", port=port, why=why)) from error
+        raise StorageError(Sentence("error.port", port=port, why=reason_of(error))) from error
     # Connections inherit it. Without it each small answer waits 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening

@@ -29,7 +29,7 @@ from bktools.errors import StorageError
 from bktools.settings import Settings, name_of
 from bktools.snapshots.pruning import Pruned, remove_left_over, superfluous
 from bktools.snapshots.snapshot import DAMAGED, METADATA, About, Facts, Query, Snapshot, about_of
-from bktools.wording import Sentence
+from bktools.wording import Sentence, reason_of
 
 log = logging.getLogger("bktools")
 
@@ -148,7 +148,7 @@ class Store:
         except StorageError:
             raise
         except OSError as error:
-            facts = {"folder": str(folder), "why": disk.reason_of(error)}
+            facts = {"folder": str(folder), "why": reason_of(error)}
             raise StorageError(Sentence("error.snapshots_unreadable", **facts)) from error
         return sorted(filter(None, (Snapshot.named(folder, name) for name in names)))
 

@@ -15,7 +15,7 @@ from bktools.contract import rules
 from bktools.contract.rules import flag
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.arrow import to_arrow
-from bktools.frames.columns import dated, months_in, split_lines, text_of, wall_times, with_column
+from bktools.frames.columns import months_in, split_lines, text_of, wall_times, with_column
 from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.names import month_and_company, with_names
 from bktools.frames.schema import TEXT, Month, to_pandas
@@ -315,7 +315,7 @@ def _columns_of(frame: Any) -> list[str]:
 
 def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     try:
-        text = pc.cast(wall_times(dated(column)), TEXT)
+        text = pc.cast(wall_times(column), TEXT)
     except pa.ArrowException:
         raise InputError(Sentence("error.no_text_for_groups", kind=str(column.type))) from None
     return pc.if_else(pc.equal(pc.utf8_trim_whitespace(text), ""), pa.scalar(None, TEXT), text)

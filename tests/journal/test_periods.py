@@ -19,6 +19,7 @@ from bktools.journal.attempts import record_intent, record_outcome
 from bktools.journal.periods import approve, record_close
 from bktools.journal.resolving import resolve
 from bktools.journal.writable import WritableJournal
+from bktools.wording import words
 
 
 def of_amounts(name: str, *amounts: str, first: int = 0, currency: str = "EUR", **more) -> BatchRequest:
@@ -85,7 +86,7 @@ def test_a_closed_period_receives_nothing(journal, service, backend):
 def test_an_entry_without_a_date_goes_into_no_closed_period(journal, service):
     """It may belong to any month: it waits while one is closed, and none is closed meanwhile."""
     claimed(journal, dated("before", None))
-    with pytest.raises(JournalError, match="stays open: batch before of it is PLANNED"):
+    with pytest.raises(JournalError, match="stays open: batch before of it is planned"):
         bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
     resolve(journal, "before", "RELEASED", **LOOKED)
     bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
@@ -172,11 +173,12 @@ def test_a_period_with_an_unfinished_batch_stays_open(journal, service, state, t
         return original(closing, company_id)
 
     monkeypatch.setattr(WritableJournal, "lock", later)
-    text = f"stays open: batch a of it is {state}; .*bktools export resolve a --company {COMPANY} --sandbox"
+    named = words().name("outcome", state)
+    text = f"stays open: batch a of it is {named}; .*bktools export resolve a --company {COMPANY} --sandbox"
     with pytest.raises(JournalError, match=text):
         bktools.close_period("2026-10", by="Ada", company=COMPANY, service=service)
     today("2026-11-03T10:00")
-    assert f"batch a of it is {state}" in approve(journal, COMPANY, "2026-10", by="Grace")
+    assert f"batch a of it is {named}" in approve(journal, COMPANY, "2026-10", by="Grace")
     bktools.close_period("2026-09", by="Ada", company=COMPANY, service=service)
     resolve(journal, "a", "RELEASED", **LOOKED)
     assert approve(journal, COMPANY, "2026-10", by="Grace") == ""

@@ -78,5 +78,5 @@ def test_anothers_history_brings_what_was_booked(run, tmp_path, sandbox):
     code, text = run(command)
     assert (code, "2 entries recorded" in text) == (Exit.DONE, True), text
     history.assign(state=[*states, "PLANNED"]).to_csv(tmp_path / "history.csv", index=False)
-    with pytest.raises(InputError, match="jobs that are PLANNED"):
+    with pytest.raises(InputError, match="jobs that are planned"):
         run(command)

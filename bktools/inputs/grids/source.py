@@ -20,6 +20,7 @@ from bktools.inputs.grids.encoding import Reading
 from bktools.inputs.notes import damaged
 from bktools.inputs.options import Options
 from bktools.inputs.table import Grid
+from bktools.wording import reason_of
 
 LARGEST = 2 << 30
 _HEAD, _PIECE = 1 << 16, 1 << 24
@@ -106,7 +107,7 @@ class Source:
         except FileNotFoundError:
             raise self.error("no_file") from None
         except OSError as error:
-            raise self.error("unreadable", why=error.strerror or str(error)) from None
+            raise self.error("unreadable", why=reason_of(error)) from None
 
     def data(self) -> bytes:
         """Return the file's bytes."""
