@@ -40,6 +40,9 @@ INSTANT = pa.timestamp("us", tz="UTC")
 DATE = pa.date32()
 # Money of Arrow tables has all digits of a decimal; the scale comes from the file, and is 2 without rows.
 DIGITS = amounts.DIGITS
+# Digits of one amount: it is a whole number of 64 bits, in its smallest unit, and no sum of such amounts
+# reaches the 38 digits at which decimals wrap around.
+AMOUNT_DIGITS = 18
 MONEY = pa.decimal128(DIGITS, 2)
 
 

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.errors import ArgumentError
-from bktools.frames.columns import amounts_of, in_one_scale, split_lines, text_of, with_column
-from bktools.frames.schema import COUNT, MONEY, TEXT
+from bktools.frames.columns import amounts_of, split_lines, text_of, with_column
+from bktools.frames.schema import COUNT, DIGITS, MONEY, TEXT
 from bktools.wording import Sentence, words
 
 c = pl.col
@@ -26,8 +26,6 @@ NO_CURRENCY = "no currency"
 HOME = "home_amount"
 # A change of more than 1000% says only that there was next to nothing before.
 MEANINGLESS = 10
-# Digits of Arrow's widest decimals: no sum of amounts of 38 digits needs more.
-WIDEST = 76
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ class Sum(Valued):
         return self.keys[name]
 
 
-def summed(rows: pa.Table, *keys: str) -> pa.Table:
+def summed(rows: pa.Table, *keys: str) -> pl.DataFrame:
     """Return number and exact amount of the entries of each group: the keys, entries (count) and amount.
 
     The lines of a split entry are one entry. The amount is null where no entry of the group has one. Where
@@ -99,26 +97,23 @@ def summed(rows: pa.Table, *keys: str) -> pa.Table:
     Raises
     ------
     InputError
-        When the amounts are no numbers.
+        When the amounts are no numbers, or have too many digits.
     """
     columns = {key: rows[key] for key in keys} | {"amount": amounts_of(rows)}
     columns |= {HOME: rows[HOME]} if HOME in rows.column_names else {}
-    money = [name for name in ("amount", HOME) if name in columns]
-    for name in money:
-        # A sum of 38 digits would wrap around.
-        wide = pa.decimal256(WIDEST, getattr(columns[name].type, "scale", 0))
-        columns[name] = pc.cast(columns[name], wide)
-    count: Any = ([], "count_all")
+    lines, count = pl.DataFrame(pa.table(columns)), pl.len()
     if pc.max(split_lines(rows)).as_py():  # telling the entries apart would take most of the time
-        columns["entries"], count = numbers_of_entries(rows).to_arrow(), ("entries", "count_distinct")
-    wanted = [count, *((name, "sum") for name in money), *((name, "count") for name in money)]
-    groups = pa.table(columns).group_by([*keys], use_threads=False).aggregate(wanted)
-    groups = groups.rename_columns([*keys, "entries", *money, *(f"{name} count" for name in money)])
-    for name in money:
-        is_whole = pc.equal(groups[f"{name} count"], groups["amount count"])
-        amounts = pc.if_else(is_whole, in_one_scale(groups[name])[0], None)
-        groups = with_column(groups, name, amounts)
-    return groups.select([*keys, "entries", *money])
+        lines, count = (
+            lines.with_columns(number_of_entry=numbers_of_entries(rows)),
+            c.number_of_entry.n_unique(),
+        )
+    known = c.amount.count()
+    sums = {
+        name: pl.when(c(name).count() == known, known > 0).then(c(name).sum())
+        for name in columns
+        if name not in keys
+    }
+    return lines.group_by(keys, maintain_order=True).agg(entries=count.cast(pl.Int64), **sums)
 
 
 def number_of_entries(rows: pa.Table) -> int:
@@ -154,7 +149,7 @@ def sums_of(rows: pa.Table, *keys: str, own: str | None = None) -> list[Sum]:
     currency = pc.fill_null(pc.if_else(pc.equal(currency, ""), None, currency), NO_CURRENCY)
     groups: dict[tuple[Any, ...], dict[str, Money]] = defaultdict(dict)
     homes: dict[tuple[Any, ...], list[Decimal | None]] = defaultdict(list)
-    for row in summed(with_column(rows, "currency", currency), *keys, "currency").to_pylist():
+    for row in summed(with_column(rows, "currency", currency), *keys, "currency").to_dicts():
         group = tuple(row[name] for name in keys)
         groups[group][row["currency"]] = Money(row["entries"], row["amount"])
         homes[group] += [] if row["amount"] is None else [row.get(HOME)]
@@ -195,7 +190,7 @@ def currencies_of(groups: Iterable[Mapping[str, Money]], own: str | None) -> tup
 def total(amounts: Iterable[Any]) -> Any:
     """Return the exact sum of amounts; one that is null or not a number adds nothing."""
     # Python's own sum is rounded to 28 digits.
-    with decimal.localcontext(prec=WIDEST):
+    with decimal.localcontext(prec=DIGITS):
         return sum(amount for amount in amounts if amount is not None and amount == amount)  # noqa: PLR0124 - not a number
 
 

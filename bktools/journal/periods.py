@@ -319,7 +319,7 @@ def totals_of(sent: pa.Table, held: pa.Table) -> list[dict[str, Any]]:
     }
     totals: dict[tuple[Any, Any], dict[str, Any]] = {}
     for name, table in parts.items():
-        for row in summed(table, "period", "currency").to_pylist():
+        for row in summed(table, "period", "currency").to_dicts():
             about = {"period": row["period"], "currency": row["currency"], **dict.fromkeys(PARTS, 0)}
             total = totals.setdefault((row["period"], row["currency"]), about)
             # What adds up to nothing has an amount, too.

@@ -15,7 +15,7 @@ from bktools.contract import rules
 from bktools.contract.rules import flag
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.arrow import to_arrow
-from bktools.frames.columns import dated, months_in, split_lines, text_of, wall_times
+from bktools.frames.columns import months_in, split_lines, text_of, wall_times
 from bktools.frames.incoming import described, in_memory, source_of
 from bktools.frames.names import month_and_company, with_names
 from bktools.frames.schema import TEXT, Month, to_pandas
@@ -182,8 +182,7 @@ class Grouped:
         there = [name for name in ("id", "split_line", HOME) if name in self.rows.column_names]
         rows = {name: self.rows[name] for name in there}
         rows |= keys | {"amount": self.rows["amount"], "currency": _text(self.rows["currency"])}
-        sums = summed(pa.table(rows), *keys, "currency")
-        return pl.DataFrame(sums.rename_columns([*self.keys, *sums.column_names[len(keys) :]]))
+        return summed(pa.table(rows), *keys, "currency").rename(dict(zip(keys, self.keys, strict=True)))
 
     @property
     def questionable(self) -> dict[str, Any]:
@@ -323,7 +322,7 @@ def _columns_of(frame: Any) -> list[str]:
 
 def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     try:
-        text = pc.cast(wall_times(dated(column)), TEXT)
+        text = pc.cast(wall_times(column), TEXT)
     except pa.ArrowException:
         raise InputError(Sentence("error.no_text_for_groups", kind=str(column.type))) from None
     return pc.if_else(pc.equal(pc.utf8_trim_whitespace(text), ""), pa.scalar(None, TEXT), text)
