@@ -27,7 +27,7 @@ from bktools.journal.writing import open_up_to_date
 from bktools.service import Service
 from bktools.snapshots.tables import load_categories
 from bktools.spending.differences import differences
-from bktools.spending.sums import grouped_by
+from bktools.spending.sums import lines_of
 from bktools.wording import Sentence, Words
 
 # The columns of a comparison: names first, then texts or figures before and after, then the identifiers.
@@ -232,7 +232,7 @@ def _held_back(before: PeriodRecord, after: PeriodRecord, words: Words) -> pl.Da
 
 def _between(table: str, old: pa.Table, new: pa.Table, by: Sequence[str], words: Words) -> pl.DataFrame:
     """Return the sums of two months by keys and currency: those that differ, all of what was held back."""
-    changes = differences([grouped_by(rows, by) for rows in (new, old)], words)
+    changes = differences([lines_of(rows, by) for rows in (new, old)], words)
     changes = changes.with_columns(
         table=pl.lit(table),
         amount_before="that",
