@@ -257,7 +257,7 @@ def close_month(
             jobs=jobs,
             created=created,
             sources={name: source_of(table) for name, table in read.items()},
-            unchecked=unchecked_by(scope, after, plan, expected),
+            unchecked=unchecked_by(scope, after, plan, entries_of_month, expected),
         ),
         tables={
             **tables,

@@ -15,9 +15,11 @@ from bktools.close.changes import large_changes, months_between
 from bktools.close.figures import Figures
 from bktools.close.record import PeriodRecord, record_in
 from bktools.close.scope import CloseScope
+from bktools.currencies import MINOR_UNITS
 from bktools.frames.arrow import to_arrow
-from bktools.frames.columns import days_of, months_in
+from bktools.frames.columns import days_of, months_in, text_of
 from bktools.frames.incoming import source_of
+from bktools.frames.schema import TEXT
 from bktools.frames.sums import NO_CURRENCY
 from bktools.spending.budgets import keys_of_budget, with_ids
 from bktools.spending.differences import compared
@@ -72,11 +74,13 @@ def large_for_the_month(figures: Figures, rates: ExchangeRates | None) -> pl.Exp
 def rates_of_month(scope: CloseScope, entries: pa.Table, rates: ExchangeRates | None) -> ExchangeRates | None:
     """Return the rates of the month with the company's own currency, and keep them for its next close.
 
-    Refuse rates that lack one for a day of the month, before anything is written to the service.
+    Refuse rates that lack one for a day of the month, before anything is written to the service. An entry
+    without a currency that exists is held back, and has no rate.
     """
     if rates is None:
         return None
-    of_month = entries.filter(pc.equal(months_in(entries), scope.period))
+    is_currency = pc.is_in(text_of(entries, "currency"), pa.array([*MINOR_UNITS], TEXT))
+    of_month = entries.filter(pc.and_(pc.equal(months_in(entries), scope.period), is_currency))
     rates = rates.into(scope.settings.currency, of_month)
     in_own_currency(of_month, rates)
     keep_rates(rates, scope.settings, scope.company, scope.period)
