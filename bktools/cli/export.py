@@ -240,6 +240,8 @@ def import_elsewhere(
 
     Example: bktools export import exported.csv --by Ada --evidence "list of exports in the service, 31 Oct"
     """
+    import polars as pl
+
     from bktools.frames.columns import texts_of
     from bktools.frames.incoming import in_memory
     from bktools.frames.schema import ENTRY_DATA
@@ -252,8 +254,8 @@ def import_elsewhere(
         table = in_memory(rows.drop_duplicates("id"))
         columns = {"entry_id": texts_of(table, "id"), **{name: texts_of(table, name) for name in ENTRY_DATA}}
         listed = [
-            {name: value for name, value in zip(columns, values, strict=True) if value is not None}
-            for values in zip(*columns.values(), strict=True)
+            {name: value for name, value in row.items() if value is not None}
+            for row in pl.DataFrame(columns).to_dicts()
         ]
         with open_for_writing(service.settings) as journal:
             event = record_exported_elsewhere(

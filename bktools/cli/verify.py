@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from bktools.close.verification import Verification
     from bktools.ledger.settlements import Settlement
 
-# The section of the wording that names the codes of a column.
-SECTIONS = {"severity": "severity", "check": "status", "who": "role"}
 # Postings to look at that are printed for a batch in doubt.
 MOST_POSTINGS = 10
 
@@ -103,6 +101,8 @@ def verify(
 
 def _say(text: results.Text, verified: Verification, books: str) -> None:
     """Print the headline, the findings, what moved in the ledger, and each batch in doubt."""
+    from bktools.reports.html import SECTIONS
+
     match, texts = verified.match, words()
     lines = [*match.sums, *match.remarks, *match.account_lines("ledger_totals.csv (--out FOLDER)")]
     text.say("\n  ".join([match.headline, *map(visible_line, lines)]))
