@@ -206,7 +206,7 @@ class StorageError(BktoolsError, OSError):
 
 
 class NotRecordedError(StorageError):
-    """An outcome could not be written to the journal: the line of this error is its only record."""
+    """An outcome could not be written to the journal; the message says where it is kept."""
 
 
 class SnapshotNotFoundError(BktoolsError, LookupError):
@@ -214,7 +214,7 @@ class SnapshotNotFoundError(BktoolsError, LookupError):
 
 
 class PlanError(BktoolsError, ValueError):
-    """A plan was changed after it was composed; nothing was sent."""
+    """A plan is not sent as it is, such as one that was changed after it was composed; nothing was sent."""
 
 
 class JournalError(BktoolsError, RuntimeError):
@@ -225,7 +225,7 @@ class JournalError(BktoolsError, RuntimeError):
 
 
 class JournalBusyError(JournalError):
-    """Another process is sending for this company; nothing was sent by this one."""
+    """Another process is sending, or holds a record that is needed; nothing was sent by this one."""
 
 
 class ServiceError(BktoolsError):

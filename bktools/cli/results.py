@@ -155,8 +155,12 @@ class Table:
         columns and codes, files with the titles; CSV in a file has the profile, on standard output that for
         programs.
         """
+        from bktools.frames.incoming import in_memory
+
         if self.output is not None:
-            titled = frame.rename(columns=dict(titles or {}))
+            # Exact first: by another name, amounts are not known as such.
+            exact = in_memory(frame)
+            titled = exact.rename_columns([(titles or {}).get(name, name) for name in exact.column_names])
             write_table(titled, self.output, self.output.suffix.lower(), self.profile)
             note(words()("command.written", count=len(frame), file=self.output))
         elif self.is_for_people:

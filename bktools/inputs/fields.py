@@ -170,6 +170,7 @@ class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sole: bool = False
     identity: bool = False
     seldom: bool = False
+    weak: str = ""
 
     @property
     def groups(self) -> list[list[str]]:

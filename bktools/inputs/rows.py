@@ -47,11 +47,10 @@ def _kinds(
     has_amount = np.logical_or.reduce([figures.has_amount for figures in money.values()])
     # An entry whose amount is to be corrected.
     has_amount |= np.logical_or.reduce([figures.is_broken for figures in money.values()]) & ~no_day
-    # A text in place of a day, such as NA, beside zeros: an account opens so.
-    is_opening = no_day & ~is_blank_day
-    for figures in money.values() if is_opening.any() else ():
-        is_opening &= ~cells.matches(figures.column, r"[^0.,\s-]")
-    has_amount &= ~is_opening
+    # An account opens so.
+    columns = [figures.column for figures in money.values()] if no_day.any() else []
+    is_nothing = [~cells.matches(column, "[1-9]") for column in columns]
+    has_amount &= ~(no_day & np.logical_and.reduce(is_nothing))
     ranks, of_names = _ranks(table, texts), _ranks(table, accounts)
     # Where other rows have their account, a sum below them has its word.
     ranks = np.where(no_day & (of_names > terms.MAYBE), np.maximum(ranks, of_names), ranks)
@@ -60,6 +59,9 @@ def _kinds(
         ranks[no_day] = np.maximum(ranks[no_day], _ranks_of(in_place_of_days))
     says_report = ranks > terms.NO_REPORT
     is_noted = ~has_amount & (says_report | no_day | _has_balance_alone(reading))
+    if is_ledger and reading.has("account_code") and not keeps:
+        # What has neither a day nor an account is no posting, whatever its amount.
+        is_noted |= no_day & reading.blank("account_code") & says_report
     # Nothing but amounts, as a sum below a table has them.
     amounts = [reading.places[field] for field in money]
     others = (column for place, column in enumerate(table.columns) if place not in amounts)
@@ -96,7 +98,11 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
         reading.note_rows("entries_without_date", waiting)
         no_date = no_date & ~waiting
         rows = rows._replace(without_date=no_date)
-    reading.note_rows("rows_without_amount", rows.noted, rows=_shown(table, rows.noted))
+    for code, noted in (
+        ("rows_without_amount", rows.noted & ~rows.has_amount),
+        ("rows_of_a_report", rows.noted & rows.has_amount),
+    ):
+        reading.note_rows(code, noted, rows=_shown(table, noted))
     reading.ask_of_rows("sum_rows", rows.sums, [table.skip(rows.sums)])
     if rows.reports.any():
         days = [reading.places["date"]] if reading.has("date") else []

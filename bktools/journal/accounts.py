@@ -110,7 +110,7 @@ def load_accounts(company: str | None = None, *, service: Service | None = None)
     company : str, optional
         UUID or short name of a company. Default: all companies.
     service : Service, optional
-        Default: the configured one. Only its journal is read; nothing is sent.
+        Default: the configured one. Only its journal is used; nothing is sent.
 
     Returns
     -------

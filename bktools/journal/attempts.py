@@ -168,7 +168,7 @@ def _apply(
     journal: Journal, connection: Connection, batch_id: str, token: str, outcome: BatchOutcome
 ) -> BatchOutcome:
     """Write an outcome where it is one of the batch's newest attempt; return what the journal has then."""
-    row = journal.state_of(batch_id)
+    row = journal.row_of(batch_id)
     if row is None:
         # A restored journal lacks the batch.
         return outcome
@@ -276,9 +276,9 @@ def deliver(journal: WritableJournal) -> None:
 
 
 def _require_free(journal: Journal, company_id: str) -> None:
-    status = journal.command("export status", company_id)
-    for row in journal.open_batches(company_id):
-        raise refusal("open_batch", **row, company=company_id, command=status)
+    if others := journal.open_batches(company_id):
+        status = journal.command("export status", company_id)
+        raise refusal("open_batch", **others[0], company=company_id, command=status)
 
 
 def _body_to_send(journal: Journal, batch_id: str) -> bytes:

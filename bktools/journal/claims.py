@@ -33,7 +33,7 @@ def claim(
     company_id, entries = "", set[entry_data.Dated]()
     with journal.right_transaction() as connection:
         for batch in batches:
-            row = journal.state_of(batch.batch_id)
+            row = journal.row_of(batch.batch_id)
             if row is not None and row["body"] != batch.body:
                 raise refusal("batch_of_other_data", batch=batch.batch_id)
             is_new = row is None or row["state"] in {"REJECTED", "RELEASED"}

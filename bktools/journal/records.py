@@ -1,6 +1,7 @@
 """The records of a journal: what a SQLite file and a PostgreSQL database have in common.
 
-Every statement here and in the modules above is SQL of both. `Database` lists what differs between them.
+Every statement here and in the modules above is SQL of both; what differs has the same names in `sqlite` and
+`postgres`.
 """
 
 from __future__ import annotations

@@ -105,8 +105,8 @@ def _put_in_place(settings: Settings, source: Path) -> Path | None:
 
 def _require_own(file: File, source: Path, settings: Settings) -> None:
     """Refuse a damaged copy, one of another service, and one whose history is in a database."""
-    for fault in file.damage():
-        raise StorageError(line_of("file_damaged", location=source, fault=fault))
+    if faults := file.damage():
+        raise StorageError(line_of("file_damaged", location=source, fault=faults[0]))
     origin, asked = file.origin(), origin_of(settings)
     if origin["environment"] != asked["environment"] and origin["address"] != asked["address"]:
         about = {f"asked_{name}": value for name, value in asked.items()}

@@ -182,7 +182,7 @@ def test_an_answer_in_hand_outlives_a_journal_that_cannot_be_written(opened, set
             record_outcome(opened, attempt, answer(answered, job))
     assert state(opened, "a") == "SENDING"
     with open_for_writing(settings) as later:
-        assert (state(later, "a"), later.state_of("a")["job_id"]) == (answered, job)
+        assert (state(later, "a"), later.row_of("a")["job_id"]) == (answered, job)
         assert later.memory().delivered > 0
 
 
@@ -194,7 +194,7 @@ def test_a_killed_senders_batch_is_in_doubt(opened, settings):
             assert state(other, "a") == "SENDING"
         recover(opened, COMPANY)
     assert state(opened, "a") == "UNKNOWN"
-    assert f"process {os.getpid()}" in opened.state_of("a")["facts"]
+    assert f"process {os.getpid()}" in opened.row_of("a")["facts"]
 
 
 def test_an_intent_without_its_line_is_taken_back(opened, monkeypatch):

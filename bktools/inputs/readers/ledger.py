@@ -20,7 +20,7 @@ from bktools.errors import UnverifiedTableWarning
 from bktools.frames import schema
 from bktools.frames.money import check_form
 from bktools.inputs import cells
-from bktools.inputs.assignment import ask_for, ask_which, candidates, split_accounts
+from bktools.inputs.assignment import ask_for, candidates, split_accounts
 from bktools.inputs.fields import IBAN, Column, are_account_codes, may_be_account, most
 from bktools.inputs.formats.format import Books
 from bktools.inputs.formats.registry import opened_books
@@ -159,8 +159,6 @@ def _find_accounts(reading: Reading) -> None:
         _take_marked_accounts(reading)
     if "account_code" not in places:
         _ask_account(reading)
-    elif codes := _codes_of_names(reading):
-        ask_which(reading, "account_code", [*codes, places["account_code"]])
     elif places.get("account_name") == places["account_code"]:
         reading.leave("account_name")
     _number_by_journal(reading)
@@ -177,19 +175,6 @@ def _take_marked_accounts(reading: Reading) -> None:
             reading.places["account_code"] = place
             accounts = pc.replace_substring_regex(column, f"{_DEBITED}|{_CREDITED}", "")
             reading.put("account_code", pc.replace_substring_regex(accounts, _WORD_ACCOUNT, ""))
-
-
-def _codes_of_names(reading: Reading) -> list[int]:
-    """Return the columns of codes, one for each name, beside accounts that are known by their names alone."""
-    own = reading.seen(reading.places["account_code"])
-    if reading.is_asked("account_code") or not own.is_headed("account_name") or are_account_codes(own):
-        return []
-    return [
-        place
-        for place in candidates(reading, "account_code")
-        if are_account_codes(column := reading.seen(place))
-        and len({*zip(own.sample, column.sample, strict=True)}) == len(own.kinds) == len(column.kinds)
-    ]
 
 
 def _number_by_journal(reading: Reading) -> None:

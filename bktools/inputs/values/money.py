@@ -235,8 +235,6 @@ def total(column: pa.ChunkedArray) -> Decimal:
 _ZERO = Decimal()
 # Days without marks, such as 220126, which an option alone reads.
 _SHORT_DAYS = ("%d%m%y", "%m%d%y", "%y%m%d")
-# The share of vouchers that proves the signs.
-_BALANCED = 0.5
 # A minus in at most such a share of the amounts of each side reverses.
 _REVERSALS = 0.2
 # A share of negative amounts that says how the file signs spending.
@@ -348,11 +346,6 @@ def _have_own_signs(
         (minus and other_plus and not plus + other_minus) or (plus and other_minus and not minus + other_plus)
     )
     is_open = not is_own and reading.books is None
-    if is_open and reading.kind == "ledger":
-        # Vouchers that balance as they stand have signs. A word on all lines of a voucher, such as Deposit,
-        # turns it as a whole, and it balances also then.
-        is_own = _balance(reading, own)
-        is_open = not is_own and not _balance(reading, turned)
     many = (minus > _REVERSALS * (minus + plus), other_minus > _REVERSALS * (other_minus + other_plus))
     if is_open and any(many):
         sums = {name: str(pc.sum(one).as_py() or _ZERO) for name, one in (("own", own), ("turned", turned))}
@@ -365,14 +358,3 @@ def _have_own_signs(
 
 def _count(flags: pa.ChunkedArray) -> int:
     return int(pc.sum(flags).as_py() or 0)
-
-
-def _balance(reading: Reading, amount: pa.ChunkedArray) -> bool:
-    """Whether more than half of the vouchers, or of the days, balance."""
-    keys = [reading.column(name) for name in ("date", "voucher_id") if reading.has(name)]
-    if not keys:
-        return False
-    names = [str(number) for number in range(len(keys))]
-    groups = pa.table([*keys, amount], [*names, "amount"]).group_by(names)
-    sums = groups.aggregate([("amount", "sum")])["amount_sum"]
-    return _count(pc.equal(sums, pa.scalar(_ZERO, sums.type))) > _BALANCED * len(sums)
