@@ -27,7 +27,7 @@ from bktools.journal.writing import open_up_to_date
 from bktools.service import Service
 from bktools.snapshots.tables import load_categories
 from bktools.spending.differences import differences
-from bktools.spending.sums import grouped_by
+from bktools.spending.sums import lines_of
 from bktools.wording import Sentence, Words
 
 # The columns of a comparison: names first, then texts or figures before and after, then the identifiers.
@@ -145,7 +145,9 @@ def months_between(
         for record, rows in ((before, old), (after, new))
         if not len(rows)
     ]
-    parts = [*(_exported(name, old, new, words) for name in SUMS), _held_back(before, after, words)]
+    # Beside nothing, all that was exported would be a change.
+    exported = [_exported(name, old, new, words) for name in SUMS] if not not_compared else []
+    parts = [*exported, _held_back(before, after, words)]
     moments = [pc.max(rows["sent_at"]).as_py() for rows in (old, new)]
     if None not in moments:
         try:
@@ -230,7 +232,7 @@ def _held_back(before: PeriodRecord, after: PeriodRecord, words: Words) -> pl.Da
 
 def _between(table: str, old: pa.Table, new: pa.Table, by: Sequence[str], words: Words) -> pl.DataFrame:
     """Return the sums of two months by keys and currency: those that differ, all of what was held back."""
-    changes = differences([grouped_by(rows, by) for rows in (new, old)], words)
+    changes = differences([lines_of(rows, by) for rows in (new, old)], words)
     changes = changes.with_columns(
         table=pl.lit(table),
         amount_before="that",

@@ -30,6 +30,7 @@ from bktools.reconcile import Reconciliation
 from bktools.settings import Settings, require_writable
 from bktools.snapshots.tables import load_categories, load_employees
 from bktools.spending.expected import LEAST
+from bktools.spending.rates import currencies_without_rate
 from bktools.wording import Sentence
 
 
@@ -167,11 +168,13 @@ def _with_closed_months(scope: CloseScope, findings: list[dict[str, Any]]) -> li
 
 
 def unchecked_by(
-    scope: CloseScope, after: Reconciliation, plan: ExportPlan, expected: pa.Table
+    scope: CloseScope, after: Reconciliation, plan: ExportPlan, entries: pa.Table, expected: pa.Table
 ) -> tuple[str, ...]:
-    """Return what was not compared and not checked, because a column or a month is missing."""
+    """Return what was not compared and not checked, because a column, a rate or a month is missing."""
     words, known = scope.words, source_of(expected)["months_known"]
     missing = [words("not_compared.missing", least=LEAST, known=known)] if known < LEAST else []
+    without_rate = currencies_without_rate(entries)
+    missing += [words("not_compared.home", currencies=without_rate)] if without_rate else []
     return (
         *(words(f"not_compared.{code}") for code in after.not_compared),
         *(words.name("unchecked", code) for code in plan.unchecked),

@@ -30,10 +30,14 @@ MEANINGLESS = 10
 
 @dataclass(frozen=True)
 class Money:
-    """Entries of one currency: their number and their exact amount, None where no entry has an amount."""
+    """Entries of one currency: their number and their exact amount, None where no entry has an amount.
+
+    `home` is the amount in the company's own currency, None where not each amount was converted.
+    """
 
     entries: int
     amount: Decimal | None
+    home: Decimal | None = None
 
 
 NO_MONEY = Money(0, None)
@@ -43,8 +47,12 @@ class Valued:
     """Something with the number and the exact amount of entries by currency."""
 
     money: Mapping[str, Money]
-    # The sum of all currencies in the company's own, where each amount was converted.
-    home: Decimal | None = None
+
+    @property
+    def home(self) -> Decimal | None:
+        """The exact amount of all currencies in the company's own, None where one was not converted."""
+        homes = [money.home for money in self.money.values() if money.amount is not None]
+        return None if None in homes or not homes else total(homes)
 
     @property
     def entries(self) -> int:
@@ -82,7 +90,6 @@ class Sum(Valued):
 
     keys: Mapping[str, Any]
     money: Mapping[str, Money]
-    home: Decimal | None = None
 
     def __getitem__(self, name: str) -> Any:
         return self.keys[name]
@@ -143,24 +150,16 @@ def sums_of(rows: pa.Table, *keys: str, own: str | None = None) -> list[Sum]:
     """Return number and exact amount of entries by currency, for each group of keys, the largest group first.
 
     Without keys all entries are one group. The amounts in the company's `own` currency decide what is large.
-    Where entries have a `home_amount`, a group has the sum of them.
     """
     currency = text_of(rows, "currency")
     currency = pc.fill_null(pc.if_else(pc.equal(currency, ""), None, currency), NO_CURRENCY)
     groups: dict[tuple[Any, ...], dict[str, Money]] = defaultdict(dict)
-    homes: dict[tuple[Any, ...], list[Decimal | None]] = defaultdict(list)
     for row in summed(with_column(rows, "currency", currency), *keys, "currency").to_dicts():
         group = tuple(row[name] for name in keys)
-        groups[group][row["currency"]] = Money(row["entries"], row["amount"])
-        homes[group] += [] if row["amount"] is None else [row.get(HOME)]
+        groups[group][row["currency"]] = Money(row["entries"], row["amount"], row.get(HOME))
     ranks = {name: place for place, name in enumerate(currencies_of(groups.values(), own))}
     sums = [
-        Sum(
-            dict(zip(keys, group, strict=True)),
-            dict(sorted(money.items(), key=lambda item: ranks[item[0]])),
-            # Of a group with an amount that was not converted there is no whole.
-            None if None in homes[group] or not homes[group] else total(homes[group]),
-        )
+        Sum(dict(zip(keys, group, strict=True)), dict(sorted(money.items(), key=lambda item: ranks[item[0]])))
         for group, money in groups.items()
     ]
     return sorted(sums, key=lambda part: largest_first(part.money, own))
@@ -221,16 +220,22 @@ def threshold_of(value: str | float | Decimal | None) -> pl.Expr:
 
 
 def by_currency(keys: tuple[str, ...], sums: Iterable[Sum]) -> pa.Table:
-    """Return sums as a table: the keys, and a row for each currency with number and exact amount."""
+    """Return sums as a table: the keys, and a row for each currency with number and exact amount.
+
+    Where amounts were converted, there is the amount in the company's own currency, too.
+    """
     rows = [
-        {**part.keys} | {"currency": name} | vars(money)
+        {**part.keys} | {"currency": name, HOME: money.home} | vars(money)
         for part in sums
         for name, money in part.money.items()
     ]
-    amounts = pa.array([row["amount"] for row in rows])
-    amounts = pc.cast(amounts, MONEY) if pa.types.is_null(amounts.type) else amounts
-    texts = {name: pa.array([row[name] for row in rows], TEXT) for name in (*keys, "currency")}
-    return pa.table(texts | {"entries": pa.array([row["entries"] for row in rows], COUNT), "amount": amounts})
+    kinds = dict.fromkeys((*keys, "currency"), TEXT) | {"entries": COUNT, "amount": None, HOME: None}
+    columns = {name: pa.array([row[name] for row in rows], kind) for name, kind in kinds.items()}
+    if pa.types.is_null(columns["amount"].type):
+        columns["amount"] = pc.cast(columns["amount"], MONEY)
+    if pa.types.is_null(columns[HOME].type):
+        del columns[HOME]
+    return pa.table(columns)
 
 
 def numbers_of_entries(rows: pa.Table) -> pl.Series:

@@ -94,7 +94,7 @@ def load_export_jobs(
     batch : str, optional
         Only this batch. Default: all batches.
     service : Service, optional
-        Default: the configured one. Only its journal is read; nothing is sent.
+        Default: the configured one. Only its journal is used; nothing is sent.
 
     Returns
     -------

@@ -87,7 +87,7 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
     company : str, optional
         UUID or short name of a company. Default: all companies in the journal.
     service : Service, optional
-        Default: the configured one. Only its journal is read; nothing is sent.
+        Default: the configured one. Only its journal is used; nothing is sent.
 
     Returns
     -------
@@ -295,7 +295,7 @@ def _set_state(
         before, _ = state_of(journal, company_id, month)
         if before == state:
             raise refusal("period_has_state", period=month, company=company_id, state=state)
-        for batch in journal.rows(_UNFINISHED, company_id, month) if state == CLOSED else ():
+        if state == CLOSED and (batch := journal.row(_UNFINISHED, company_id, month)):
             code = "unsent" if batch["state"] == "PLANNED" else "in_doubt"
             outcome = ("released",) if batch["state"] == "PLANNED" else ()
             command = journal.resolve_command(batch["batch_id"], company_id, *outcome)

@@ -48,7 +48,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Connection:
-    """A connection with the parameters and rows that `records.Connection` describes."""
+    """A connection with the parameters and rows that `database.Connection` describes."""
 
     def __init__(self, raw: apsw.Connection) -> None:
         self.raw = raw
@@ -78,7 +78,7 @@ class Sqlite:
 
     def is_empty(self) -> bool:
         """Whether the journal's tables are missing."""
-        return _is_empty(self.connection.raw)
+        return not list(self.connection.raw.execute("SELECT 1 AS one FROM sqlite_schema LIMIT 1"))
 
     def trigger(self, rule: Rule) -> str:
         """Return the statement that creates the trigger of a rule."""
@@ -217,10 +217,6 @@ def _require_wal(connection: apsw.Connection, path: Path) -> None:
 
 def _as_mapping(cursor: apsw.Cursor, values: tuple[Any, ...]) -> Row:
     return dict(zip((column[0] for column in cursor.get_description()), values, strict=True))
-
-
-def _is_empty(connection: apsw.Connection) -> bool:
-    return not list(connection.execute("SELECT 1 AS one FROM sqlite_schema LIMIT 1"))
 
 
 def _copy(source: apsw.Connection, target: Path | str) -> None:

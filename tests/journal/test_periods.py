@@ -67,7 +67,7 @@ def test_a_closed_period_receives_nothing(journal, service, backend):
         f"open it again: bktools periods reopen 2026-10 --company {COMPANY} --sandbox "
         '--by NAME --reason "..."'
     )
-    assert journal.state_of("a") is None
+    assert journal.row_of("a") is None
     claimed(journal, of_amounts("b", "1.00", first=2), month="2026-09")
     claimed(journal, of_amounts("waiting", "1.00"), month="2026-11")
     with typed_by_hand(journal, backend) as by_hand:
@@ -80,7 +80,7 @@ def test_a_closed_period_receives_nothing(journal, service, backend):
         record_intent(journal, "waiting")
     bktools.reopen_period("2026-11", by="Grace", reason="late invoice", company=COMPANY, service=service)
     record_intent(journal, "waiting")
-    assert journal.state_of("waiting")["state"] == "SENDING"
+    assert journal.row_of("waiting")["state"] == "SENDING"
 
 
 def test_an_entry_without_a_date_goes_into_no_closed_period(journal, service):
@@ -93,12 +93,12 @@ def test_an_entry_without_a_date_goes_into_no_closed_period(journal, service):
     text = r"an entry has no date, and the period 2026-10 .* was closed by Grace"
     with pytest.raises(JournalError, match=text):
         claimed(journal, dated("a", None, first=1))
-    assert journal.state_of("a") is None
+    assert journal.row_of("a") is None
     with pytest.raises(JournalError, match="was closed by Grace"):
         claimed(journal, dated("a", None, first=1), month="2026-10")
     claimed(journal, dated("b", "2026-11-03", first=2))
     claimed(journal, dated("a", None, first=1), month="2026-11")
-    assert journal.state_of("a")["state"] == "PLANNED"
+    assert journal.row_of("a")["state"] == "PLANNED"
 
 
 def test_each_entry_is_held_back_in_the_record_of_one_month(journal, service):
