@@ -30,7 +30,9 @@ def verify(
     books: options.Company,
     text: results.Text,
     ledger: reading.Ledger = None,
-    entries: list[Path] | None = option("--entries FILE", "Adds what the journal lacks; repeatable."),
+    entries: list[Path] | None = option(
+        "--entries FILE", "Adds what the journal lacks, and what changed since the export; repeatable."
+    ),
     mapping: reading.MappingOption = None,
     month: str | None = options.month("Only this month, such as 2026-10; by default the ledger's months."),
     folder: Path | None = option("--out FOLDER", "Also write a page to mail, a workbook and CSV here."),
