@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import pyarrow as pa
 
-from bktools.caller import name_of
+from bktools.caller import argument_name
 from bktools.contract import rules
 from bktools.inputs import cells, terms
 from bktools.inputs.options import OF_KIND, Options, checked
@@ -362,7 +362,7 @@ def options_of(kind: str, options: Mapping[str, Any]) -> Options:
     """
     rules.refuse_unknown(options, OF_KIND[kind], kind)
     stated = checked(options)
-    rules.refuse_unknown(stated.get("columns") or (), of_kind(kind), kind, name_of("columns"))
+    rules.refuse_unknown(stated.get("columns") or (), of_kind(kind), kind, argument_name("columns"))
     return stated
 
 

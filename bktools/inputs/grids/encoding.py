@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from bktools.caller import name_of
+from bktools.caller import argument_name
 from bktools.errors import ArgumentError
 from bktools.inputs import terms
 from bktools.inputs.notes import damaged
@@ -104,7 +104,7 @@ def encoding_named(encoding: str) -> str:
         return codecs.lookup(encoding).name
     except (LookupError, TypeError):
         rule = "must be the name of an encoding such as cp1252"
-        raise ArgumentError(name_of("encoding"), rule, encoding) from None
+        raise ArgumentError(argument_name("encoding"), rule, encoding) from None
 
 
 def _by_letters(data: bytes, headings_in: Callable[[str], set[str]]) -> Reading:

@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bktools.caller import name_of
+from bktools.caller import argument_name
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.parquet import MIB
 from bktools.inputs.grids.encoding import Reading
@@ -128,7 +128,7 @@ class Source:
         for name, value in how.items():
             if value is not None and name not in _OPTIONS_OF[self.form]:
                 rule = f"does not apply to {self.name}, a {self.form} file by its content"
-                raise ArgumentError(name_of(name), rule, value)
+                raise ArgumentError(argument_name(name), rule, value)
         key = (*how.values(),)
         if key not in self._read:
             self._read[key] = self._grids(**how)
