@@ -60,7 +60,7 @@ def _ask_of_weak_heading(reading: Reading, field: Field) -> None:
         for place in candidates(reading, field.name)
         if (column := reading.seen(place)).share > 0.9
         and not column.says(*weak)
-        and not fields_of(column.heading, reading.kind)
+        and field.name not in fields_of(column.heading, reading.kind)
         and not (tells and len({*zip(own.sample, column.sample, strict=True)}) != len(own.kinds))
     ]
     if others:

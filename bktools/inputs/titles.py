@@ -25,7 +25,7 @@ from bktools.inputs.assignment import MONEY, code_and_name
 from bktools.inputs.formats.format import Total
 from bktools.inputs.notes import Note, note
 from bktools.inputs.reading import Reading
-from bktools.inputs.table import Mask, Table
+from bktools.inputs.table import Mask
 from bktools.inputs.values.amounts import Figures
 from bktools.inputs.values.days import lacks_year, may_be_days
 
@@ -61,8 +61,25 @@ def under_titles(reading: Reading) -> None:
     if reading.has("account_code"):
         has_account = ~reading.blank("account_code")
     are_accounts = not has_account[is_posting].any()
-    if not _take_titles(report, are_accounts=are_accounts) and {*fields} >= {"debit", "credit"}:
+    if _take_titles(report, are_accounts=are_accounts) or _take_accounts_above(reading, is_posting):
+        return
+    if {*fields} >= {"debit", "credit"}:
         _take_vouchers(report, is_dated, has_amount & has_account)
+
+
+def _take_accounts_above(reading: Reading, is_posting: Mask) -> bool:
+    """Take accounts that stand above their postings, in a column of accounts; return whether they do."""
+    if not reading.has("account_code"):
+        return False
+    has_account = ~reading.blank("account_code")
+    above = np.maximum.accumulate(np.where(has_account, np.arange(len(has_account)), -1))
+    if has_account[is_posting].any() or (above[is_posting] < 0).any():
+        return False
+    rows = pa.array(np.where(is_posting, above, np.arange(len(above))))
+    for name in filter(reading.has, ("account_code", "account_name")):
+        reading.put(name, reading.column(name).take(rows))
+    reading.note("ledger_by_account")
+    return True
 
 
 class _Report(NamedTuple):
@@ -116,10 +133,14 @@ def _account_words() -> frozenset[str]:
     return terms.headings("account", "account_code")
 
 
-def _above(table: Table, *, are_marked: bool) -> str:
-    """Return the title above the headings: the nearest row with a word for an account, else the last row."""
-    titles = [_title(row, are_marked=are_marked) for row in table.above]
-    return next(filter(None, titles if are_marked else titles[:1]), "")
+def _above(reading: Reading, *, are_marked: bool) -> str:
+    """Return the title above the headings: the nearest row with a word for an account, else the last row.
+
+    Where a column has accounts, the last row says something else, such as the company.
+    """
+    titles = [_title(row, are_marked=are_marked) for row in reading.table.above]
+    has_column = reading.has("account_code") and not reading.blank("account_code").all()
+    return next(filter(None, titles if are_marked else titles[: not has_column]), "")
 
 
 def _is_total_of(title: str, text: str) -> bool:
@@ -158,7 +179,7 @@ def _titles(report: _Report, end: int) -> _Titles:
     texts = [[*filter(None, map(str.strip, row))] for row in zip(*columns, strict=True)]
     are_marked = any(map(_behind_account, (*table.above, *texts)))
     above, *names = (
-        _above(table, are_marked=are_marked),
+        _above(report.reading, are_marked=are_marked),
         *(_title(own, are_marked=are_marked) for own in texts),
     )
     firsts = [own[0] if own else "" for own in texts]
