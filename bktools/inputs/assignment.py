@@ -52,15 +52,16 @@ def _ask_of_weak_heading(reading: Reading, field: Field) -> None:
     """
     weak, tells = field.weak.split(), field.holds.tells
     own = reading.seen(reading.places[field.name]) if reading.has(field.name) else None
-    is_certain = not weak or own is None or reading.is_asked(field.name) or not own.is_headed(*weak)
-    if own is None or is_certain or (tells and tells(own)):
+    strong = [table for group in field.groups for table in group if table not in weak]
+    is_certain = own is None or reading.is_asked(field.name) or own.is_headed(*strong)
+    if own is None or is_certain or not weak or (tells and tells(own)):
         return
     others = [
         place
         for place in candidates(reading, field.name)
         if (column := reading.seen(place)).share > 0.9
         and not column.says(*weak)
-        and field.name not in fields_of(column.heading, reading.kind)
+        and (tells or not fields_of(column.heading, reading.kind))
         and not (tells and len({*zip(own.sample, column.sample, strict=True)}) != len(own.kinds))
     ]
     if others:

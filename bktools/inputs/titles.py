@@ -123,6 +123,7 @@ def _title(texts: Sequence[str], *, are_marked: bool) -> str:
     if are_marked:
         return _behind_account(texts)
     first, *others = dict.fromkeys(texts) or ("",)
+    others = [text for text in others if not terms.report_rank(text)]
     is_one = not others or (len(others) == 1 and first.replace("-", "").isdigit())
     title = " ".join([first, *others]) if is_one else ""
     word, _, name = title.partition(" ")
