@@ -28,7 +28,9 @@ def verify(
     books: options.Company,
     text: results.Text,
     ledger: list[Path] | None = reading.LEDGER,
-    entries: list[Path] | None = option("--entries FILE", "Adds what the journal lacks; repeatable."),
+    entries: list[Path] | None = option(
+        "--entries FILE", "Adds what the journal lacks, and what changed since the export; repeatable."
+    ),
     mapping: list[str] | None = reading.MAPPING,
     month: str | None = options.month("Only this month, such as 2026-10; by default the ledger's months."),
     folder: Path | None = option("--out FOLDER", "Also write a page to mail, a workbook and CSV here."),
