@@ -75,8 +75,7 @@ class Column:
 
     def is_headed(self, *tables: str) -> bool:
         """Whether its heading is a word of these tables."""
-        bare = re.sub(r" \(column \d+\)$", "", self.heading)
-        return not terms.headings(*tables).isdisjoint(terms.forms(bare))
+        return not terms.headings(*tables).isdisjoint(terms.forms(terms.bare(self.heading)))
 
     def says(self, *tables: str) -> bool:
         """Whether a whole word of its heading is one of these tables."""

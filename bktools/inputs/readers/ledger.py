@@ -24,10 +24,10 @@ from bktools.inputs.assignment import ask_for, candidates, split_accounts
 from bktools.inputs.fields import IBAN, Column, are_account_codes, may_be_account, most
 from bktools.inputs.formats.format import Books
 from bktools.inputs.formats.registry import opened_books
-from bktools.inputs.grids.source import Source
 from bktools.inputs.mappings import options_with
 from bktools.inputs.notes import Note, note
 from bktools.inputs.options import LedgerOptions, filled_fields, takes_options
+from bktools.inputs.raw.source import Source
 from bktools.inputs.reading import Reading, Step, read_by_steps
 from bktools.inputs.values.amounts import LONGEST, Figures
 from bktools.inputs.values.currencies import own_currency
@@ -217,7 +217,7 @@ def _take_two_postings(reading: Reading) -> None:
     _take_accounts_of_sides(reading)
     has_both_amounts = reading.has(*pair, "debit", "credit")
     is_named = {"account_code", "account_name"} & reading.asked.keys()
-    are_pairs = reading.has(*pair) and (reading.is_asked(pair[0]) or _are_both_filled(reading, *pair))
+    are_pairs = reading.has(*pair) and (reading.is_asked(pair[0]) or _have_both_accounts(reading, *pair))
     if not has_both_amounts and (is_named or not are_pairs):
         reading.leave(*pair)
         return
@@ -279,7 +279,7 @@ def _take_accounts_of_sides(reading: Reading) -> None:
         reading.places |= sides
 
 
-def _are_both_filled(reading: Reading, debit: str, credit: str) -> bool:
+def _have_both_accounts(reading: Reading, debit: str, credit: str) -> bool:
     """Whether most rows have both accounts; a row of a journal that has one of them is one posting."""
     rows = list(zip(reading.sample(debit), reading.sample(credit), strict=True))
     return sum(bool(own.strip() and other.strip()) for own, other in rows) * 2 > len(rows)
