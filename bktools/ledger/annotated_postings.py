@@ -59,7 +59,7 @@ class AnnotatedPostings:
     amounts : array
         The amounts of the entries.
     rates : tuple of int
-        Where postings are without tax: the rates, in hundred-thousandths. The tax is not of the
+        Where postings are without tax: the rates, in ten-millionths. The tax is not of the
         cost side then.
     slack : int
         By how many cents the net of an entry may be off where a sum is rounded as a whole.

@@ -15,8 +15,10 @@ in this ledger usually.
    and then where it holds most. What is of a closed month has the first day of the month it was sent for.
 3. Proven: an amount on an account has as many vouchers as groups in one stretch of days. Where nine in ten
    vouchers carry a text of their entry, one without it proves nothing.
-4. Tax: what makes costs gross. Rates are solved from all vouchers together, and used only if they give the
-   postings to the cent. Then each account of a voucher, or each of its lines, is a voucher of its own.
+4. Tax: what makes costs gross. A cost is a fixed share of its amount, by account or tax code: less the tax,
+   or less the part of it that is input tax. The shares are solved from all vouchers together, and give most
+   of their postings, to the cents of rounding. Then each account of a voucher, or each of its lines, is a
+   voucher of its own; also where more lines than vouchers agree: beside a fee, or what is retained.
 5. Foreign entries compare by original amounts, if the ledger keeps them. Else an entry alone in its group is
    booked at what the one voucher shows that only it can have. No rate is estimated.
 6. Reopened: a proven pair near which a free posting has its amount again (booked twice?) or the opposite
@@ -245,14 +247,16 @@ def _without_tax(
     views: list[View | None] = []
     if best.entries < home or best.unit.part == VOUCHER:
         views.append(on_nets(entries, books, ranked))
-    if best.unit.is_sum or best.entries < KNOWN * home:
-        if (books.gross != books.on_used).any():
-            views.append((entries, books.by_lines(with_tax=True)))
+    is_odd = best.unit.is_sum or best.entries < KNOWN * home
+    if is_odd and (books.gross != books.on_used).any():
+        views.append((entries, books.by_lines(with_tax=True)))
+    if best.entries < home or best.unit.is_sum:
         views.append(on_lines(entries, books, is_sum=best.unit.is_sum))
     for view in filter(None, views):
         own, ledger = view
         again = ranked_matchings(own.take(own.is_home), ledger, style)
-        if again and again[0].entries >= ranked[0].entries:
+        # Beside vouchers of entries, lines have to show more: a fee, a stamp, or what is retained.
+        if again and again[0].entries >= ranked[0].entries + (not is_odd):
             entries, books, ranked = own, ledger, again
     return entries, books, ranked
 

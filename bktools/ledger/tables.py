@@ -18,6 +18,7 @@ from bktools.frames.schema import COUNT, DATE, TEXT, to_pandas
 from bktools.ledger.findings import Finding, day_of, findings_of
 from bktools.ledger.ledger_match import LedgerMatch
 from bktools.ledger.matched_tables import CODES, MatchedTables, as_money, month_of, rows_of
+from bktools.ledger.tax_rates import WHOLE
 from bktools.ledger.verdict import Status
 from bktools.ledger.whole_numbers import first_rows
 from bktools.wording import Words
@@ -43,7 +44,7 @@ def match_of(matched: MatchedTables, words: Words) -> LedgerMatch:
     )
     first, last = map(day_of, matched.verdict.covered) if matched.verdict.covered else (None, None)
     habits = matched.verdict.habits
-    rates = [rate / 1000 for rate in habits.tax_rates]
+    rates = [round(100 * rate / WHOLE, 3) for rate in habits.tax_rates]
     return LedgerMatch(
         entries=to_pandas(entries.select(in_reading_order(entries.column_names))),
         findings=to_pandas(_findings(matched, findings)),

@@ -104,7 +104,7 @@ class Habits:
     is_known : bool
         Whether that is enough to call an entry missing.
     tax_rates : tuple of int
-        In hundred-thousandths, where entries hold tax that the ledger books apart.
+        In ten-millionths, where entries hold tax that the ledger books apart.
     sign : int
         -1 where credits are costs.
     currency : str or None
