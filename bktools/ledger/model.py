@@ -65,7 +65,7 @@ from bktools.ledger.lookalikes import Lookalikes, decide_missing, look_first
 from bktools.ledger.matching import DECIDABLE, Matching, matching_of, ranked_matchings
 from bktools.ledger.net_views import View, on_lines, on_nets
 from bktools.ledger.tax_rates import rates_of
-from bktools.ledger.telling import Telling, leave_by_account, leave_open, likeliest, with_tax
+from bktools.ledger.telling import Telling, hold, leave_by_account, leave_open, likeliest, with_tax
 from bktools.ledger.verdict import Habits, Reason, Status, Verdict
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, among
 from bktools.ledger.working_papers import WorkingPapers
@@ -400,9 +400,12 @@ def _leave_unknown(papers: WorkingPapers, group: Group) -> None:
         free = papers.practice.free
         for account in group.accounts:
             moves = [p for p in free.on(account, group.start, group.due + LATEST) if p.is_move]
-            booked += sum(p.nets[account] for p in moves if free.named.get(p.id))
+            for move in (move for move in moves if free.named.get(move.id)):
+                booked += move.nets[account]
+                rows += papers.books.rows_of_part(*move.id).tolist()
         others = likeliest(_without_named(papers, group), booked - group.total)
         booked = with_tax(papers, group, booked)
+        hold(papers, group, rows, booked)
         leave_open(papers, group, others, Reason.SEVERAL_STORIES, rows, booked)
         return
     for x in group.entries:

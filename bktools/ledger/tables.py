@@ -108,12 +108,10 @@ def _totals(matched: MatchedTables) -> pd.DataFrame:
     postings, entries = matched.postings, matched.entries
     # Of postings that may hold an open entry, only those count whose sum is compared with its group's; and an
     # entry is in the month of that sum.
-    is_held = postings["is_looked_at"].to_numpy().copy()
+    is_held = matched.verdict.is_held
     first = entries["posting"].fill_null(-1).to_numpy().copy()
     for group in matched.verdict.open_groups:
-        if group.booked is None:
-            is_held[[*group.postings]] = False
-        elif group.postings:
+        if group.booked is not None and group.postings:
             first[[*group.entries]] = group.postings[0]
     is_matched, cents = pl.col("group") >= 0, pl.col("cents")
     ledger = pl.when("is_home").then("cents").otherwise(0)
