@@ -13,6 +13,7 @@ from bktools.ledger.booking_units import UNDER_A_WEEK
 from bktools.ledger.candidates import Entry, Group, Piece, PieceId
 from bktools.ledger.practice import may_hold
 from bktools.ledger.stories import Story, stories_of
+from bktools.ledger.tax_rates import WHOLE, net_of
 from bktools.ledger.verdict import ARRIVED, OpenGroup, Reason, Status
 from bktools.ledger.working_papers import SHOWN, WorkingPapers
 
@@ -153,7 +154,7 @@ class Telling:
         wrong = [x for x in group.entries if x not in opened and status[x.e] not in ARRIVED]
         others = self.papers.group(group.number, (x for x in group.entries if x not in wrong))
         off = booked = None
-        if counted:
+        if any(group.accounts & piece.nets.keys() for piece in counted):
             expected = others.total + sum(x.cents * TIMES.get(status[x.e], 0) for x in wrong)
             off = sum(piece.gross for piece in counted) - expected
             booked = sum(self._posted(group, piece) for piece in counted)
@@ -376,8 +377,12 @@ def hold(papers: WorkingPapers, group: Group, rows: Sequence[int], booked: int |
 
 
 def with_tax(papers: WorkingPapers, group: Group, cents: int) -> int:
-    """Return an amount with the tax that a group was exported with."""
-    return round(cents * papers.exported(group.entries) / group.total) if group.total else cents
+    """Return an amount with the tax of a group: at the one rate of its entries, or in proportion."""
+    exported = papers.exported(group.entries)
+    rate = min(papers.practice.taxes, key=lambda one: abs(net_of(exported, one) - group.total))
+    if abs(net_of(exported, rate) - group.total) <= len(group.entries):
+        return round(cents * (WHOLE + rate) / WHOLE)
+    return round(cents * exported / group.total) if group.total else cents
 
 
 def leave_by_account(papers: WorkingPapers) -> None:
