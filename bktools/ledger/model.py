@@ -8,7 +8,8 @@ in this ledger usually.
 
 1. Vouchers go by number, else by document, else by the running balance. A contra account (creditor, bank,
    card, clearing) carries at least half of the costs in most of its vouchers, and most of its amounts stay
-   there. Without one there is no cost side, and all stays open.
+   there. What waits on a clearing account that gives its amounts to cost accounts is a cost. Without a contra
+   account there is no cost side, and all stays open.
 2. The booking unit is the one that explains most entries; of two that explain as many, the finer. The gate
    holds 97% of the vouchers whose amount occurs once; with fewer than five of these it is 0 to 6 days. It
    counts from the group's day, the end of its week or month, or the day of sending: where it is narrowest,
