@@ -25,7 +25,7 @@ from bktools.settings import (
     kept_company_names,
     load_settings,
 )
-from bktools.wording import LANGUAGES, Sentence, Words, reader, words
+from bktools.wording import LANGUAGES, Sentence, Words, reader, reason_of, words
 
 # The sandbox imports a web server, so it is imported only where one is started.
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class Sandbox:
             )
             self.server = Server(settings.state_dir, **self._options).start()
             stack.callback(self.server.stop)
-            service = stack.enter_context(Service(_at(self.server, settings)))
+            service = stack.enter_context(Service(_at(self.server, settings, {})))
             self._stack = stack.pop_all()
         return service
 
@@ -206,11 +206,11 @@ def forget_sandbox(settings: Settings) -> None:
     except FileNotFoundError:
         pass
     except OSError as error:
-        facts = {"folder": str(settings.state_dir), "why": str(error)}
+        facts = {"folder": str(settings.state_dir), "why": reason_of(error)}
         raise StorageError(Sentence("error.sandbox_not_removed", **facts)) from error
 
 
-def _at(server: Server, settings: Settings, names: Mapping[str, str] = {}) -> Settings:
+def _at(server: Server, settings: Settings, names: Mapping[str, str]) -> Settings:
     """Return the settings with what a running sandbox has; `names` are what a person calls the companies."""
     of_server = hidden(server.access)
     sources = {**settings.sources} | dict.fromkeys(of_server, words()("setting.running_sandbox"))

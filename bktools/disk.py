@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import io
 import os
 import re
@@ -16,8 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TypeVar
 
+from bktools.caller import ON_WINDOWS
 from bktools.errors import BktoolsError, StorageError
-from bktools.wording import Sentence, words
+from bktools.wording import Sentence, reason_of, words
 
 Result = TypeVar("Result")
 Failed = TypeVar("Failed", bound=Exception)
@@ -30,9 +30,6 @@ PRIVATE_FOLDER = 0o700
 # Engines that read a folder of files skip names with a dot.
 TEMPORARY = ".tmp-"
 
-# Whether file names are devices' names, open files keep their names, and folders cannot be opened.
-ON_WINDOWS = os.name == "nt"
-
 # Windows errors: access denied (replacing an open file), sharing violation, lock violation.
 _HELD = frozenset({5, 32, 33})
 # Seconds to wait for another program to close a file: virus scanners hold new files for a moment.
@@ -42,15 +39,6 @@ _LOOK = 0.05
 # Devices in every folder of Windows, with any extension: a file of such a name is written to the device.
 _DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?", re.IGNORECASE)
 _NOT_IN_NAMES = re.compile(r'[<>:"|?*\\/\x00-\x1f]')
-
-# The way out of an error of the operating system.
-WAYS_OUT = {
-    errno.ENOSPC: "free_space",
-    errno.EDQUOT: "free_space",
-    errno.EROFS: "read_only_drive",
-    errno.EACCES: "grant_access",
-    errno.EPERM: "grant_access",
-}
 
 
 def temporary(folder: Path) -> Path:
@@ -237,12 +225,6 @@ def storage_errors(path: Path, then: str = "") -> Iterator[None]:
             raise
         why = words()("error_part.file_is_held") if is_held(error) else reason_of(error)
         raise StorageError(Sentence("error.not_written", path=str(path), why=why, then=then)) from error
-
-
-def reason_of(error: OSError) -> str:
-    """Return an operating system's error with its way out, where there is one."""
-    way_out = WAYS_OUT.get(error.errno or 0)
-    return f"{error.strerror or error}{words()(f'error_part.{way_out}') if way_out else ''}"
 
 
 def _replace(

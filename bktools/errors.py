@@ -49,7 +49,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from bktools.caller import name_of
+from bktools.caller import argument_name
 from bktools.visible import one_line, visible_line
 from bktools.wording import Sentence, words
 
@@ -136,7 +136,7 @@ class ArgumentError(BktoolsError, ValueError):
     def __init__(self, argument: str, rule: str, value: object = None) -> None:
         value_text = "" if value is None else one_line(repr(value), LONGEST_VALUE)
         shown = words()("error.got", value=value_text) if value_text else ""
-        super().__init__(f"{name_of(argument)} {rule}{shown}")
+        super().__init__(f"{argument_name(argument)} {rule}{shown}")
         self._keep_facts(rule)
         self.argument = argument
         self.rule = str(rule)
@@ -206,7 +206,7 @@ class StorageError(BktoolsError, OSError):
 
 
 class NotRecordedError(StorageError):
-    """An outcome could not be written to the journal: the line of this error is its only record."""
+    """An outcome could not be written to the journal; the message says where it is kept."""
 
 
 class SnapshotNotFoundError(BktoolsError, LookupError):
@@ -214,7 +214,7 @@ class SnapshotNotFoundError(BktoolsError, LookupError):
 
 
 class PlanError(BktoolsError, ValueError):
-    """A plan was changed after it was composed; nothing was sent."""
+    """A plan is not sent as it is, such as one that was changed after it was composed; nothing was sent."""
 
 
 class JournalError(BktoolsError, RuntimeError):
@@ -225,7 +225,7 @@ class JournalError(BktoolsError, RuntimeError):
 
 
 class JournalBusyError(JournalError):
-    """Another process is sending for this company; nothing was sent by this one."""
+    """Another process is sending, or holds a record that is needed; nothing was sent by this one."""
 
 
 class ServiceError(BktoolsError):

@@ -10,19 +10,18 @@ from typing import Any, Literal, SupportsIndex
 
 import pandas as pd
 
-from bktools.close.actions import actions_of, totals_by_role
+from bktools.close.actions import actions_of
 from bktools.close.beside import (
     budget_tables,
     changes_since,
     large_for_the_month,
-    months_before,
     named_budget,
     rates_of_month,
 )
 from bktools.close.close import Close, CloseRun
 from bktools.close.entries import entries_of
-from bktools.close.figures import spent_rows
-from bktools.close.record import record_in
+from bktools.close.months import months_before
+from bktools.close.record import record_in, verified_months
 from bktools.close.scope import CloseScope, budget_of, ledger_of, month_to_close, table_with_source
 from bktools.close.steps import (
     known_accounts,
@@ -184,7 +183,7 @@ def close_month(
     tables, erp_chart = {"entries": table_with_source(entries, "entries")}, table_with_source(chart, "chart")
     period = month_to_close(tables["entries"], month, begun_at, is_approved=approved_by is not None)
     max_entries, wait = rules.whole_number("max_entries", max_entries, smallest=1), seconds_of(wait)
-    is_large = threshold_of(threshold)
+    is_large = None if threshold is None else threshold_of(threshold)
     postings, budget = ledger_of(ledger), budget_of(budget, settings.currency)
     rates = kept_rates(settings, company, period) if rates is None else rates_of(rates)
     if rules.flag("apply", apply):
@@ -220,28 +219,28 @@ def close_month(
         jobs = submit(journal, plan, service, apply=apply, wait=wait, month=period, by=by)
         scope.seen("jobs", jobs)
         # What was sent by now, also in this run.
-        sent = sent_entries(journal, company, None if apply else earlier["history"], {plan.plan_id: by})
+        sent = sent_entries(journal, company, {plan.plan_id: by})
         entries_of_month = with_home(entries_of(plan, period, sent, jobs, words), rates)
         stays_open = record_and_approve(scope, plan, entries_of_month, approved_by)
         # Figures and actions.
         record = record_in(journal, period, company, settings.environment, sent)
-        last_month, months = months_before(scope, entries_of_month, sent, rates, begun_at.astimezone().date())
-        spent, _ = spent_rows(entries_of_month, months["counted_before"]["id"])
-        if threshold is None:
-            is_large = large_for_the_month(spent, settings.currency, rates)
+        last_month, figures, expected = months_before(scope, entries_of_month, sent, rates, begun_at)
+        is_large = large_for_the_month(figures, rates) if is_large is None else is_large
+        verified = verified_months(journal, company)
         changes = changes_since(scope, last_month, record, tables["accounts"], sent, is_large)
         results = step_results(scope, after, created, plan, entries_of_month, sent, jobs)
-    actions = actions_of(results)
+    actions, by_role = actions_of(results)
     read = {**tables, "chart": erp_chart, **({} if postings is None else {"ledger": postings})}
     close = Close(
         period=period,
         environment=settings.environment,
         company=company,
         company_name=settings.title_of(company),
-        currency=results.own,
+        currency=figures.own,
+        figures=figures,
         actions=actions,
         home_currency=rates and rates.own,
-        by_role=totals_by_role(results, actions),
+        by_role=by_role,
         words=words,
         record=record,
         last_month=last_month,
@@ -258,7 +257,7 @@ def close_month(
             jobs=jobs,
             created=created,
             sources={name: source_of(table) for name, table in read.items()},
-            unchecked=unchecked_by(scope, after, plan, months["expected"]),
+            unchecked=unchecked_by(scope, after, plan, entries_of_month, expected),
         ),
         tables={
             **tables,
@@ -266,9 +265,10 @@ def close_month(
             "entries": entries_of_month,
             "coverage": after.table("coverage"),
             **changes,
-            **budget_tables(budget, spent, tables, is_large, words),
+            **budget_tables(budget, figures.spent_entries, tables, is_large, words),
             **({"rates": rates.table} if rates else {}),
-            **months,
+            "expected": expected,
+            "verified": verified,
         },
     )
     scope.seen("close", close)

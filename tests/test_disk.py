@@ -57,7 +57,7 @@ def test_only_the_disk_s_errors_are_about_the_disk(tmp_path: Path):
     def unreachable(_: object) -> None:
         raise UnreachableError("no connection stood")
 
-    with pytest.raises(StorageError, match="file cannot be written: Permission denied"):
+    with pytest.raises(StorageError, match="file cannot be written: permission denied; grant"):
         disk.write_whole(tmp_path / "file", refused)
     with pytest.raises(UnreachableError):
         disk.write_whole(tmp_path / "file", unreachable)

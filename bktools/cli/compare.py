@@ -49,4 +49,5 @@ def compare(
     shown = [
         name for name in changes.columns if name not in ("company_id", "id") and changes[name].notna().any()
     ]
-    table.hand_over(changes, columns=shown, names=dict.fromkeys(("table", "change"), "change"))
+    names = {"table": "change", "change": "change", "field": "field"}
+    table.hand_over(changes, columns=shown, names={name: names[name] for name in names if name in shown})

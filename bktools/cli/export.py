@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from typer import Argument
 
 import bktools
 from bktools.caller import in_shell
@@ -34,23 +33,20 @@ SHOWN_COLUMNS = {
 app = typer.Typer(help="Export jobs: compose, submit once, show and resolve them.", no_args_is_help=True)
 
 
-Plan = Annotated[Path, Argument(metavar="FILE", help="The plan that compose wrote.")]
-
-
 @app.command("compose")
 def compose(
     books: options.Company,
     text: results.Text,
-    entries: reading.EntriesFiles = None,
-    ledger: reading.AskedLedger = None,
+    entries: list[Path] | None = reading.ENTRIES_FILES,
+    ledger: list[Path] | None = reading.ASKED_LEDGER,
     exported_at: dt.datetime | None = options.EXPORTED_AT,
-    mapping: reading.MappingOption = None,
+    mapping: list[str] | None = reading.MAPPING,
     selection: Path | None = option("--select FILE", "IDs of the entries to export; by default all."),
     max_entries: int = options.MAX_ENTRIES,
     month: str | None = options.month("The month, such as 2026-10: later entries wait."),
     plan_file: Path | None = option("--out FILE", "File of the plan; by default export-PLAN_ID.plan."),
     csv: Path | None = option("--csv FOLDER", "Also write the plan as CSV to this folder; see --profile."),
-    profile: options.Profile = "excel",
+    profile: str = options.PROFILE,
 ) -> None:
     """Check entries and write the plan of their export. Nothing is sent.
 
@@ -59,7 +55,7 @@ def compose(
     from bktools.export.checks import CLEARED
     from bktools.export.plan_file import write_plan
     from bktools.journal.export_jobs import earlier_exports
-    from bktools.journal.folders import CLEARING, command_for
+    from bktools.journal.folders import clearing, command_for
     from bktools.journal.records import this_process
     from bktools.journal.right_journal import first_export_question
     from bktools.journal.writing import open_up_to_date
@@ -92,8 +88,7 @@ def compose(
         text.say(plan.overview())
         held = plan.not_ready[plan.not_ready["reason"].isin(CLEARED)]
         for company, ids in held.groupby("company_id")["id"].unique().items():
-            clearing = CLEARING.replace("ENTRIES", " ".join(ids))
-            command = command_for(settings.environment, clearing, str(company))
+            command = command_for(settings.environment, clearing(ids), str(company))
             text.say(words()("command.not_booked", command=command))
         file = plan_file or Path(f"export-{plan.plan_id}.plan")
         write_plan(plan, file, made_for=settings.identity, made_by=this_process())
@@ -110,7 +105,7 @@ def compose(
 def submit(
     books: options.Environment,
     text: results.Text,
-    file: Plan,
+    file: Path = argument("FILE", "The plan that compose wrote.", REQUIRED),
     apply: bool = options.APPLY,
     plan_id: str | None = option("--plan ID", "Refuse the file unless it holds this plan."),
     wait: float = options.WAIT,
@@ -236,7 +231,7 @@ def import_elsewhere(
     text: results.Text,
     statement: options.Statement,
     entries: list[Path] = argument("FILE", "The entries.", REQUIRED),
-    mapping: reading.MappingOption = None,
+    mapping: list[str] | None = reading.MAPPING,
 ) -> None:
     """Record entries that were exported elsewhere.
 
@@ -245,6 +240,8 @@ def import_elsewhere(
 
     Example: bktools export import exported.csv --by Ada --evidence "list of exports in the service, 31 Oct"
     """
+    import polars as pl
+
     from bktools.frames.columns import texts_of
     from bktools.frames.incoming import in_memory
     from bktools.frames.schema import ENTRY_DATA
@@ -257,8 +254,8 @@ def import_elsewhere(
         table = in_memory(rows.drop_duplicates("id"))
         columns = {"entry_id": texts_of(table, "id"), **{name: texts_of(table, name) for name in ENTRY_DATA}}
         listed = [
-            {name: value for name, value in zip(columns, values, strict=True) if value is not None}
-            for values in zip(*columns.values(), strict=True)
+            {name: value for name, value in row.items() if value is not None}
+            for row in pl.DataFrame(columns).to_dicts()
         ]
         with open_for_writing(service.settings) as journal:
             event = record_exported_elsewhere(
@@ -331,7 +328,7 @@ def _exported(rows: pd.DataFrame) -> pd.DataFrame:
         return rows
     open_states = sorted(states & ({*LIVE_STATES} - {"ACCEPTED"}))
     if open_states:
-        raise InputError(Sentence("done.open_jobs", states=", ".join(open_states)))
+        raise InputError(Sentence("done.open_jobs", states=open_states))
     return rows[rows["status"] == "ACCEPTED"]
 
 

@@ -39,7 +39,7 @@ def show(context: typer.Context, books: options.Environment, text: results.Text)
         }
     numbers, texts = {row["state"]: row["batches"] for row in states}, words()
     named = {texts.name("journal_fact", name): value for name, value in facts.items()}
-    named |= {texts.name("outcome", state.lower()): count for state, count in numbers.items()}
+    named |= {texts.name("outcome", state): count for state, count in numbers.items()}
     text.report(
         *listed(named.items()),
         *(faults or [texts("journal.is_whole", location=facts["location"])]),

@@ -11,6 +11,7 @@ import typer
 
 from bktools.errors import StorageError
 from bktools.visible import printable, visible
+from bktools.wording import Sentence, reason_of
 
 
 class _Output(io.BufferedIOBase):
@@ -38,7 +39,8 @@ class _Output(io.BufferedIOBase):
             except OSError as error:
                 self._has_failed = True
                 if not isinstance(error, BrokenPipeError):
-                    raise StorageError(f"the output cannot be written: {error.strerror}") from error
+                    why = reason_of(error)
+                    raise StorageError(Sentence("error.output_not_written", why=why)) from error
         return len(data)
 
 

@@ -1,6 +1,9 @@
 """What is to be done after a close: each step once, with its things, their money, and who does it.
 
-Actions are facts: `sentences.py` makes the words of them in a language, `waiting.py` counts their entries.
+Each finding, and each outcome that needs somebody, is a case: the step that it asks for, the thing that the
+step is taken on, and the entries that wait for it. One frame has each line of an entry once for each case
+that it waits for; the money of a step, of its things and of a role are sums of it. Actions are facts:
+`sentences.py` makes the words of them in a language.
 """
 
 from __future__ import annotations
@@ -9,26 +12,31 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from decimal import Decimal
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 
 from bktools.close.entries import BLOCKED, CHANGED, OF_REASON
-from bktools.close.waiting import WITHOUT_STEPS, WaitingEntries, key_of
-from bktools.export.checks import HELD_TOGETHER
+from bktools.export.checks import FATE_OF_REASON, HELD_TOGETHER
 from bktools.findings.check import (
     EMPLOYEE,
     ERP,
     ERROR,
     HELD,
+    IN_BOOKS,
+    LEFT_OUT,
     PREPARER,
     ROLES,
     WARNING,
 )
-from bktools.frames.sums import Money, Sum, Valued, largest_first
+from bktools.frames.arrow import to_arrow
+from bktools.frames.sums import Money, Sum, Valued, largest_first, sums_of, total
 
 SEVERITIES = (ERROR, WARNING)
+# No step is taken for these entries.
+WITHOUT_STEPS = (LEFT_OUT, IN_BOOKS)
 # The sections of the wording that have the sentences of an action.
 OF_ENTRIES, OF_ACCOUNTS, OF_STEPS = "entry", "account", "step"
 # The kinds of things that an action concerns.
@@ -81,6 +89,11 @@ FIRST = ("in_doubt", CHANGED)
 
 Rows = Sequence[Mapping[str, Any]]
 Facts = Mapping[str, Any]
+# The money and the IDs of the entries that wait for something.
+Waits = tuple[Mapping[str, Money], tuple[str, ...]]
+NOTHING: Waits = ({}, ())
+
+c = pl.col
 
 
 @dataclass(frozen=True)
@@ -111,6 +124,11 @@ class Thing(Valued):
     money: Mapping[str, Money] = field(default_factory=dict)
     entry_ids: tuple[str, ...] = ()
 
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What tells it from other things."""
+        return self.kind, next(iter(self.ids.items()), None) or tuple(self.name.items())
+
 
 @dataclass(frozen=True)
 class Action(Valued):
@@ -134,8 +152,6 @@ class Action(Valued):
         Those entries.
     command : str
         The command to copy, "" for none.
-    keys : tuple of str
-        Those entries by ID, or by line where they have none.
     counted_elsewhere : int
         How many of those entries the figures count at another reason, which is an earlier error of theirs.
     """
@@ -150,7 +166,6 @@ class Action(Valued):
     entry_ids: tuple[str, ...] = ()
     command: str = ""
     counted_elsewhere: int = 0
-    keys: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -185,7 +200,7 @@ class Action(Valued):
 
 @dataclass(frozen=True)
 class _Case:
-    """One thing that asks for a step; cases with the same step become one action. It may have no thing."""
+    """What asks for a step on one thing, or on none. `keys` are the entries that wait for it."""
 
     section: str
     code: str
@@ -193,9 +208,19 @@ class _Case:
     role: str
     facts: Facts
     thing: Thing | None = None
-    keys: tuple[Any, ...] = ()
+    keys: tuple[str, ...] = ()
     command: str = ""
     person: str = ""
+
+    def step(self, waiting: set[str]) -> tuple[Any, ...]:
+        """Return what it has in common with the cases of the same action.
+
+        A category without an account stands apart until an entry of a month has it.
+        """
+        is_used = self.code in NEED_ACCOUNT and not waiting.isdisjoint(self.keys)
+        cause = [(name, self.facts.get(name)) for name in APART_BY.get(self.code, ())]
+        cause += [("person", self.person)] if self.person else []
+        return self.section, self.code, self.role, self.command, is_used, tuple(cause)
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,36 +252,104 @@ class StepResults:
     own: str | None
     commands: Mapping[str, str]
 
-    @property
-    def planned(self) -> int:
-        """How many accounts are to be created; the service may answer with the ID of one that it has."""
-        return sum(row["outcome"] == "PLANNED" for row in self.created)
 
-    @cached_property
-    def waiting(self) -> WaitingEntries:
-        """The entries by their keys, with their money."""
-        return WaitingEntries(self.entries, self.own)
+def actions_of(results: StepResults) -> tuple[tuple[Action, ...], tuple[Sum, ...]]:
+    """Return the actions, and the entries that those of each role concern, with its errors and warnings.
 
-
-def actions_of(results: StepResults) -> tuple[Action, ...]:
-    """Return the actions: in doubt first, then by the money they free, then those nothing waits for."""
-    makers = (_of_jobs, _of_accounts, _of_entries, _of_created)
-    cases = [case for make in makers for case in make(results)]
-    return tuple(sorted(_grouped(results, cases), key=lambda action: _urgency(action, results.own)))
-
-
-def totals_by_role(results: StepResults, actions: Sequence[Action]) -> tuple[Sum, ...]:
-    """Return the entries that the steps of each role concern, each once, with its errors and warnings."""
-    of_roles = {role: [action for action in actions if action.role == role] for role in ROLES}
-    sums = results.waiting.money(
-        [[key for action in own for key in action.keys] for own in of_roles.values()]
+    First comes what is in doubt, then what frees most money, then what nothing waits for.
+    """
+    lines = pl.DataFrame(results.entries).with_row_index("row").filter(~c.fate.is_in(WITHOUT_STEPS))
+    lines = lines.with_columns(key=pl.coalesce(c.id.replace("", None), c.line.cast(pl.String)))
+    known = {*lines["key"]}
+    steps: dict[tuple[Any, ...], list[_Case]] = defaultdict(list)
+    for make in (_of_jobs, _of_accounts, _of_entries, _of_created):
+        for case in make(results, lines):
+            steps[case.step(known)].append(case)
+    waiting = _waiting(lines, [*steps.values()])
+    of_steps, of_things, of_roles = (_sums(waiting, by, results.own) for by in ("step", "thing", "role"))
+    now = waiting.filter(code=CHANGED).with_columns(
+        pl.coalesce(f"file_{name}", name).alias(name) for name in ("currency", "amount")
     )
-    totals = []
-    for (role, own), (money, _) in zip(of_roles.items(), sums, strict=True):
-        errors = sum(action.severity == ERROR for action in own)
-        counts = {"role": role, "errors": errors, "warnings": len(own) - errors}
-        totals += [Sum(counts, money)] if own else []
-    return tuple(totals)
+    steps_now, things_now = (_sums(now, by, results.own) for by in ("step", "thing"))
+    elsewhere = _counted_elsewhere(waiting)
+    planned = sum(row["outcome"] == "PLANNED" for row in results.created) or None
+    actions = []
+    for number, ((section, code, role, command, _, cause), cases) in enumerate(steps.items()):
+        money, ids = of_steps.get(number, NOTHING)
+        facts, things = dict(cause), []
+        for thing in _things(cases):
+            own, own_ids = of_things.get(f"{number} {thing.identity}", NOTHING)
+            change = _change(own, things_now.get(f"{number} {thing.identity}"))
+            things.append(replace(thing, name={**thing.name, **change}, money=own, entry_ids=own_ids))
+        facts |= _change(money, steps_now.get(number))
+        facts |= {"planned": planned} if (section, code) == (OF_STEPS, UNKNOWN) else {}
+        actions.append(
+            Action(
+                section,
+                code,
+                severity=min((case.severity for case in cases), key=SEVERITIES.index),
+                role=role,
+                facts=facts,
+                things=tuple(sorted(things, key=lambda thing: _size(thing, results.own))),
+                money=money,
+                entry_ids=ids,
+                command=command or results.commands.get(code, "").replace("ENTRIES", " ".join(ids)),
+                counted_elsewhere=elsewhere.get(number, 0),
+            )
+        )
+    actions.sort(key=lambda action: _urgency(action, results.own))
+    by_role = []
+    for role in ROLES:
+        severities = [action.severity for action in actions if action.role == role]
+        counts = {"errors": severities.count(ERROR), "warnings": severities.count(WARNING)}
+        money, _ = of_roles.get(role, NOTHING)
+        by_role += [Sum({"role": role, **counts}, money)] if severities else []
+    return tuple(actions), tuple(by_role)
+
+
+def _waiting(lines: pl.DataFrame, steps: Sequence[Sequence[_Case]]) -> pl.DataFrame:
+    """Return the lines of entries, each once for each case that it waits for, with its step and thing."""
+    columns = {"step": pl.Int64} | dict.fromkeys(("thing", "role", "code", "key"), pl.String)
+    pairs = [
+        (number, f"{number} {case.thing and case.thing.identity}", case.role, case.code, key)
+        for number, cases in enumerate(steps)
+        for case in cases
+        for key in case.keys
+    ]
+    return lines.join(pl.DataFrame(pairs, columns, orient="row"), on="key", maintain_order="left")
+
+
+def _sums(waiting: pl.DataFrame, by: str, own: str | None) -> dict[Any, Waits]:
+    """Return the money and the IDs of the entries of each group; a line counts once in each."""
+    lines = waiting.unique([by, "row"], keep="first", maintain_order=True)
+    named = lines.filter(c.id != "").group_by(by).agg(c.id.unique(maintain_order=True))
+    ids = dict(named.iter_rows())
+    sums = sums_of(to_arrow(lines.select(by, "id", "split_line", "currency", "amount")), by, own=own)
+    return {part[by]: (part.money, tuple(ids.get(part[by], ()))) for part in sums}
+
+
+def _counted_elsewhere(waiting: pl.DataFrame) -> dict[int, int]:
+    """Return how many entries of each step the figures count at another reason, which holds them back.
+
+    The figures count an entry at its first error; each of its errors is a step.
+    """
+    is_held = c.code.replace_strict(FATE_OF_REASON, default=None) == HELD
+    entries = waiting.filter(is_held).group_by("step", "key")
+    elsewhere = entries.agg(is_counted=c.reason.is_not_null().any() & ~(c.reason == c.code).any())
+    return dict(elsewhere.group_by("step").agg(c.is_counted.sum()).iter_rows())
+
+
+def _change(before: Mapping[str, Money], now: Waits | None) -> dict[str, dict[str, Decimal]]:
+    """Return the amounts of changed entries as they were sent, as they are now, and the difference.
+
+    Nothing where none was changed.
+    """
+    if now is None:
+        return {}
+    sent, after = (Sum({}, money).amounts for money in (before, now[0]))
+    names = dict.fromkeys([*sent, *after])
+    difference = {name: total([after.get(name), sent.get(name, Decimal(0)).copy_negate()]) for name in names}
+    return {"sent": sent, "now": after, "difference": difference}
 
 
 def _urgency(action: Action, own: str | None) -> tuple[Any, ...]:
@@ -269,53 +362,31 @@ def _size(thing: Thing, own: str | None) -> tuple[Any, ...]:
     return *largest_first(thing.money, own), str(thing.name.get("name", ""))
 
 
-def _grouped(results: StepResults, cases: Iterable[_Case]) -> Iterator[Action]:
-    """Yield an action for all cases that have one step and one cause, as severe as the worst of them."""
-    groups: dict[tuple[Any, ...], list[_Case]] = defaultdict(list)
-    for case in cases:
-        cause = [(name, case.facts.get(name)) for name in APART_BY.get(case.code, ())]
-        cause += [("person", case.person)] if case.person else []
-        # A category without an account stands apart until an entry of a month has it.
-        is_used = (
-            not results.waiting.reasons.keys().isdisjoint(case.keys) if case.code in NEED_ACCOUNT else None
-        )
-        groups[case.section, case.code, case.role, case.command, is_used, tuple(cause)].append(case)
-    keys_of = [[key for case in group for key in case.keys] for group in groups.values()]
-    sums = results.waiting.money(keys_of)
-    for (step, group), keys, (money, ids) in zip(groups.items(), keys_of, sums, strict=True):
-        section, code, role, command, _, cause = step
-        things = sorted(_things(results, group), key=lambda thing: _size(thing, results.own))
-        facts = dict(cause) | (results.waiting.change(keys) if code == CHANGED else {})
-        facts |= {"planned": results.planned or None} if (section, code) == (OF_STEPS, UNKNOWN) else {}
-        severity = min((case.severity for case in group), key=SEVERITIES.index)
-        elsewhere = results.waiting.counted_elsewhere(keys, code)
-        command = command or results.commands.get(code, "").replace("ENTRIES", " ".join(ids))
-        yield Action(
-            section, code, severity, role, facts, tuple(things), money, ids, command, elsewhere, tuple(keys)
-        )
-
-
-def _things(results: StepResults, cases: Iterable[_Case]) -> Iterator[Thing]:
-    """Yield each thing of some cases once, with the entries that wait for it."""
-    of_things: dict[Any, list[tuple[Thing, _Case]]] = defaultdict(list)
+def _things(cases: Iterable[_Case]) -> Iterator[Thing]:
+    """Yield each thing of some cases once, with what is known of it: all its changes, in one case each."""
+    of_things: dict[Any, list[tuple[Thing, Facts]]] = defaultdict(list)
     for case in cases:
         if case.thing is not None:
-            identity = tuple(case.thing.ids.items())[:1] or tuple(case.thing.name.items())
-            of_things[case.thing.kind, identity].append((case.thing, case))
-    sums = results.waiting.money(
-        [[key for _, case in group for key in case.keys] for group in of_things.values()]
-    )
-    for group, (money, ids) in zip(of_things.values(), sums, strict=True):
-        thing, first = group[0]
-        changes = [change for _, case in group for change in case.facts.get("changes", ())]
-        facts = {**first.facts, "changes": changes} if changes else first.facts
-        yield replace(thing, facts=facts, money=money, entry_ids=ids)
+            of_things[case.thing.identity].append((case.thing, case.facts))
+    for (thing, facts), *others in of_things.values():
+        changes = [it for _, own in ((thing, facts), *others) for it in own.get("changes", ())]
+        yield replace(thing, facts={**facts, "changes": changes} if changes else facts)
 
 
-def _of_jobs(results: StepResults) -> Iterator[_Case]:
-    later = results.waiting.keys_with("reason", BLOCKED)
+def key_of(row: Mapping[str, Any]) -> str:
+    """Return the key of the entry that a row is about: its ID, or its line where it has none."""
+    return row["id"] or str(row.get("line"))
+
+
+def _keys(lines: pl.DataFrame, **values: str) -> tuple[str, ...]:
+    """Return the keys of the entries with some values."""
+    return tuple(lines.filter(**values)["key"].unique(maintain_order=True))
+
+
+def _of_jobs(results: StepResults, lines: pl.DataFrame) -> Iterator[_Case]:
+    later = _keys(lines, reason=BLOCKED)
     for batch, command in results.unknown_outcomes.items():
-        own = results.waiting.keys_with("batch_id", batch)
+        own = _keys(lines, batch_id=batch)
         job = Thing(EXPORT_JOB, {"entries": len(own)}, {"batch_id": batch})
         facts = {"waiting": len(later) or None}
         yield _Case(OF_STEPS, "in_doubt", ERROR, PREPARER, facts, job, (*own, *later), command)
@@ -325,11 +396,10 @@ def _of_jobs(results: StepResults) -> Iterator[_Case]:
         if (code := OF_OUTCOMES[EXPORT_JOB].get(outcome)) and not is_listed:
             job = Thing(EXPORT_JOB, {"entries": row["entries"]}, {"batch_id": batch})
             facts = {"answer": row["message"] or None}
-            keys = results.waiting.keys_with("batch_id", batch)
-            yield _Case(OF_STEPS, code, ERROR, PREPARER, facts, job, keys)
+            yield _Case(OF_STEPS, code, ERROR, PREPARER, facts, job, _keys(lines, batch_id=batch))
 
 
-def _of_created(results: StepResults) -> Iterator[_Case]:
+def _of_created(results: StepResults, _: pl.DataFrame) -> Iterator[_Case]:
     """Yield a case for each account that was not created."""
     for row in results.created:
         if code := OF_OUTCOMES[ACCOUNT].get(row["outcome"]):
@@ -339,7 +409,7 @@ def _of_created(results: StepResults) -> Iterator[_Case]:
             yield _Case(OF_STEPS, code, ERROR, role, {"answer": row["message"] or None}, account)
 
 
-def _of_accounts(results: StepResults) -> Iterator[_Case]:
+def _of_accounts(results: StepResults, _: pl.DataFrame) -> Iterator[_Case]:
     """Yield a case for each finding of an account or a category, with the entries that wait for it."""
     entries = defaultdict(list)
     for row in _severe(results.findings):
@@ -347,7 +417,7 @@ def _of_accounts(results: StepResults) -> Iterator[_Case]:
             entries[row["category_id"]].append(key_of(row))
     for row in _severe(results.accounts):
         code, kind = STEPS.get(row["check"], (None, CATEGORY if row["category_id"] else ACCOUNT))
-        facts = {"changes": [_change(row)]} if code == UPDATE else json.loads(row["facts"])
+        facts = {"changes": [_difference(row)]} if code == UPDATE else json.loads(row["facts"])
         thing = _thing(kind, row, row["about"])
         if code is None:
             yield _Case(OF_ACCOUNTS, row["check"], row["severity"], row["who"], facts, thing)
@@ -356,9 +426,10 @@ def _of_accounts(results: StepResults) -> Iterator[_Case]:
             yield _Case(OF_STEPS, code, row["severity"], row["who"], facts, thing, keys)
 
 
-def _of_entries(results: StepResults) -> Iterator[_Case]:
+def _of_entries(results: StepResults, lines: pl.DataFrame) -> Iterator[_Case]:
     """Yield a case for each entry to correct, or for its category where the category is the cause."""
-    held = {*results.waiting.keys_with("fate", HELD)}
+    held = {*_keys(lines, fate=HELD)}
+    held_together = {*_keys(lines, reason=HELD_TOGETHER)}
     for row in _severe(results.findings):
         check, key = row["check"], key_of(row)
         code, kind = STEPS.get(check, (None, ENTRY))
@@ -366,11 +437,11 @@ def _of_entries(results: StepResults) -> Iterator[_Case]:
             continue
         if row["who"] == ERP and key in held:
             continue  # Nothing of it is booked before it is exported.
-        if check == HELD_TOGETHER and check not in results.waiting.reasons.get(key, ()):
+        if check == HELD_TOGETHER and key not in held_together:
             continue  # The error of the other line is the step.
         # A person finds an entry, and no category by an ID alone.
         of_category = kind == CATEGORY and row.get("category_name")
-        thing = _thing(CATEGORY, row, row["category_name"]) if of_category else _entry(results, row)
+        thing = _thing(CATEGORY, row, row["category_name"]) if of_category else _entry(row)
         section, facts = (OF_STEPS, {}) if code else (OF_ENTRIES, json.loads(row["facts"]))
         person = (row.get("employee_name") or "") if row["who"] == EMPLOYEE else ""
         yield _Case(section, check, row["severity"], row["who"], facts, thing, (key,), person=person)
@@ -387,22 +458,13 @@ def _thing(kind: str, row: Mapping[str, Any], name: str | None) -> Thing | None:
     return Thing(kind, {"name": name or next(iter(ids.values()))}, ids) if ids else None
 
 
-def _entry(results: StepResults, row: Mapping[str, Any]) -> Thing:
-    """Return the entry of a finding; a changed one with its amount as it was sent, and as it is now."""
-    name = {
-        "day": row.get("date"),
-        "party": row.get("supplier") or row.get("description"),
-        "amount": row.get("amount"),
-        "currency": row.get("currency"),
-        "line": row.get("line"),
-    }
-    if row["check"] == CHANGED:
-        change = results.waiting.change([key_of(row)])
-        currency, amount = next(iter(change["sent"].items()), (name["currency"], None))
-        name |= {"amount": amount, "currency": currency, "sent": change["sent"], "now": change["now"]}
+def _entry(row: Mapping[str, Any]) -> Thing:
+    """Return the entry of a finding."""
+    name = {name: row.get(name) for name in ("amount", "currency", "line")}
+    name |= {"day": row.get("date"), "party": row.get("supplier") or row.get("description")}
     return Thing(ENTRY, name, {"entry_id": row["id"]} if row["id"] else {})
 
 
-def _change(row: Mapping[str, Any]) -> dict[str, Any]:
+def _difference(row: Mapping[str, Any]) -> dict[str, Any]:
     before, after = ([value] if value else [] for value in (row["service_value"], row["erp_value"]))
     return {"field": row["field"], "before": before, "after": after, "currency": None}

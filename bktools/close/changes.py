@@ -27,7 +27,7 @@ from bktools.journal.writing import open_up_to_date
 from bktools.service import Service
 from bktools.snapshots.tables import load_categories
 from bktools.spending.differences import differences
-from bktools.spending.sums import grouped_by
+from bktools.spending.sums import lines_of
 from bktools.wording import Sentence, Words
 
 # The columns of a comparison: names first, then texts or figures before and after, then the identifiers.
@@ -145,11 +145,13 @@ def months_between(
         for record, rows in ((before, old), (after, new))
         if not len(rows)
     ]
-    parts = [*(_exported(name, old, new, words) for name in SUMS), _held_back(before, after, words)]
+    # Beside nothing, all that was exported would be a change.
+    exported = [_exported(name, old, new, words) for name in SUMS] if not not_compared else []
+    parts = [*exported, _held_back(before, after, words)]
     moments = [pc.max(rows["sent_at"]).as_py() for rows in (old, new)]
     if None not in moments:
         try:
-            parts.append(between_moments(moments[0], moments[1], after.company, accounts, service))
+            parts.append(between_moments(moments[0], moments[1], after.company, accounts, service, words))
         except SnapshotNotFoundError:
             not_compared.append(words("change.no_copies", moment=moments[0]))
     changes = _table(parts)
@@ -230,7 +232,7 @@ def _held_back(before: PeriodRecord, after: PeriodRecord, words: Words) -> pl.Da
 
 def _between(table: str, old: pa.Table, new: pa.Table, by: Sequence[str], words: Words) -> pl.DataFrame:
     """Return the sums of two months by keys and currency: those that differ, all of what was held back."""
-    changes = differences([grouped_by(rows, by) for rows in (new, old)], words)
+    changes = differences([lines_of(rows, by) for rows in (new, old)], words)
     changes = changes.with_columns(
         table=pl.lit(table),
         amount_before="that",
@@ -248,9 +250,14 @@ def _table(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 
 def between_moments(
-    before: dt.datetime, after: dt.datetime, company: str, accounts: pa.Table, service: Service
+    before: dt.datetime,
+    after: dt.datetime,
+    company: str,
+    accounts: pa.Table,
+    service: Service,
+    words: Words,
 ) -> pl.DataFrame:
-    """Return changes of categories between two moments; accounts have code and name."""
+    """Return changes of categories between two moments, in words; accounts have code and name."""
     old, new = (
         in_memory(load_categories(company, as_of=day, progress=False, service=service))
         for day in (before, after)
@@ -258,10 +265,15 @@ def between_moments(
     label = pl.concat_str(pl.coalesce("code", "external_id"), "name", separator=" ", ignore_nulls=True)
     known = pl.DataFrame(accounts).drop_nulls("id").unique("id", keep="last")
     named = known.select("id", label=label)
-    is_account = c.field == "account_id"
+    yes_or_no = {"true": words("report.yes"), "false": words("report.no")}
     return field_changes(old, new).with_columns(
         *(
-            pl.when(is_account).then(c(side).replace(named["id"], named["label"])).otherwise(side).alias(side)
+            pl.when(c.field == "account_id")
+            .then(c(side).replace(named["id"], named["label"]))
+            .when(c.field == "archived")
+            .then(c(side).replace(yes_or_no))
+            .otherwise(side)
+            .alias(side)
             for side in ("before", "after")
         ),
         table=pl.lit("categories"),

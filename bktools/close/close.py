@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 from bktools.close.actions import Action
 from bktools.close.entries import unsent
 from bktools.close.figures import Figures
+from bktools.close.months import MISSING
 from bktools.close.record import PeriodRecord, table_as_frame
-from bktools.close.recurring import MISSING
 from bktools.close.sentences import actions_table, label_of, valued
 from bktools.consoles import readable
 from bktools.export import ExportPlan
@@ -97,6 +97,8 @@ class Close:
         The currency into which all amounts are converted; None without rates of exchange.
     words : Words
         The language of its sentences.
+    figures : Figures
+        All sums of the entries.
     record : PeriodRecord
         What all closes of the month did, from the journal.
     last_month : str
@@ -108,9 +110,8 @@ class Close:
     tables : mapping of str to pyarrow.Table
         entries, categories, employees, chart, accounts, coverage (of the categories), changes (the large
         ones) and all_changes, where there is an earlier close, budget (the large differences) and all_budget,
-        where it was given, expected: what comes every month and is missing, verified: the last verification
-        of each month, last: the entries of the last month that was closed, earlier: those of all months
-        before, and counted_before: those that they held back or had in their books.
+        where it was given, expected: what comes every month and is missing, and verified: the last
+        verification of each month.
     folder, earlier_folder : Path, optional
         Folder of its files, and the one to which an earlier close was moved.
     html : str
@@ -126,6 +127,7 @@ class Close:
     by_role: tuple[Sum, ...]
     home_currency: str | None
     words: Words
+    figures: Figures
     record: PeriodRecord
     last_month: str
     before: Reconciliation
@@ -166,18 +168,6 @@ class Close:
     def accrual(self) -> Sum:
         """The usual amounts of what is missing: a proposal for an accrual."""
         return Sum({}, money_of(self.missing, self.currency))
-
-    @cached_property
-    def figures(self) -> Figures:
-        """All sums of the entries."""
-        tables = self.tables
-        return Figures(
-            tables["entries"],
-            self.currency,
-            tables["last"],
-            tables["earlier"],
-            tables["counted_before"]["id"],
-        )
 
     @property
     def state(self) -> str:

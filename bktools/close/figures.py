@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
@@ -14,19 +14,11 @@ import pyarrow.compute as pc
 
 from bktools.findings.check import BEFORE, EXPORTED, FATES, HELD, IN_BOOKS, IN_DOUBT, LEFT_OUT, READY
 from bktools.frames.arrow import to_arrow
-from bktools.frames.schema import BOOKED, TEXT
-from bktools.frames.sums import (
-    HOME,
-    Sum,
-    by_currency,
-    money_of,
-    summed,
-    sums_of,
-)
+from bktools.frames.schema import TEXT
+from bktools.frames.sums import HOME, Sum, by_currency, money_of, sums_of
 from bktools.spending.differences import differences
 from bktools.spending.rates import in_home, is_converted
-from bktools.spending.sums import grouped_by
-from bktools.wording import words
+from bktools.spending.sums import lines_of
 
 ALL, NO_REASON = "all", ""
 
@@ -40,6 +32,7 @@ LARGEST, LARGEST_OF_OTHERS = 10, 3
 # Kinds that may be new in a month: the column that tells, and the column that names it.
 NEW = {"supplier": ("supplier", "supplier"), "category": ("category_id", "category_name")}
 GROUPS = [key for key, _ in NEW.values()]
+OF_CATEGORIES = ("fate", "category_name", "account_code", "account_name", "category_id")
 
 c = pl.col
 
@@ -65,54 +58,20 @@ class MonthChange:
         return {name: f"{getattr(self, name):f}" for name in ("before", "now", "change")}
 
 
-def spent_table(month: str, sent: pa.Table, held: pa.Table) -> pa.Table:
-    """Return the entries of an earlier month with their fates, as its closes left them.
-
-    `sent` and `held` are the company's entries that were sent, and that closes did not send. An entry is of
-    the month of the close that met it first, so that no two months count it; one that was in the books
-    already is of the month of its date.
-    """
-    columns = ("id", "split_line", "date", "currency", "amount")
-    of_company, all_held = pl.DataFrame(sent), pl.DataFrame(held)
-    met_earlier = all_held.filter(c.sent_in < month)
-    of_month = of_company.filter(c.sent_in == month).join(met_earlier, on="id", how="anti")
-    unsent = all_held.filter(c.sent_in == month).join(of_month, on="id", how="anti")
-    is_sent, is_booked = c.state == "ACCEPTED", c.reason.is_in(BOOKED)
-    parts = [
-        of_month.select(*columns, fate=pl.when(is_sent).then(pl.lit(EXPORTED)).otherwise(pl.lit(IN_DOUBT))),
-        unsent.select(*columns, fate=pl.when(is_booked).then(pl.lit(IN_BOOKS)).otherwise(pl.lit(HELD))),
-    ]
-    rows = pl.concat(parts, how="vertical_relaxed")
-    return to_arrow(rows.filter(~booked_before(month)))
-
-
-def booked_before(month: str) -> pl.Expr:
-    """Return which entries are in the books, and dated before a month: they are spending of their own one."""
-    is_earlier = c.date.cast(pl.String) < month
-    return ((c.fate == IN_BOOKS) & is_earlier).fill_null(value=False)
-
-
-def spent_rows(entries: pa.Table, counted_before: pa.ChunkedArray) -> tuple[pa.Table, pa.Table]:
-    """Return the entries that were spent in a month, and those of them that an earlier month has counted."""
-    rows = entries.filter(pc.is_in(entries["fate"], pa.array(SPENT, TEXT)))
-    is_counted = pc.is_in(rows["id"], pc.drop_null(counted_before).combine_chunks())
-    return rows.filter(pc.invert(is_counted)), rows.filter(is_counted)
-
-
 @dataclass(frozen=True, eq=False)
 class Figures:
     """All figures of a month, each made on first use from one table of entries.
 
-    `own` is the company's own currency, `last` the `spent_table` of the last month that was closed, `earlier`
-    the `GROUPS` of the entries that all months before exported or held back, and `counted_before` the IDs of
-    the entries that they held back or had in their books.
+    `own` is the company's own currency, `last` the entries that the last closed month spent, `earlier` the
+    `GROUPS` of the entries that all months before exported or held back, and `counted_before` the IDs of the
+    entries that they held back or had in their books.
     """
 
     entries: pa.Table
     own: str | None
     last: pa.Table
     earlier: pa.Table
-    counted_before: pa.ChunkedArray = field(default_factory=lambda: pa.chunked_array([[]], TEXT))
+    counted_before: pa.ChunkedArray
 
     def by(self, *keys: str) -> list[Sum]:
         """Return the sums of groups of entries, the largest first."""
@@ -126,37 +85,39 @@ class Figures:
     @cached_property
     def statement(self) -> tuple[Sum, ...]:
         """A line for each fate that has entries, its reasons below it, and the total with the fate "all"."""
-        reasons = self._by_reason
         lines = []
-        for whole in sorted(self.by("fate"), key=_place):
-            fate = whole["fate"]
-            lines.append(Sum({"fate": fate, "reason": NO_REASON}, whole.money, whole.home))
-            own = [part for part in reasons if part["fate"] == fate and part["reason"]]
-            if fate in WITH_REASONS or len(own) > 1 or (own and own[0].money != whole.money):
+        for whole in self._fates:
+            own = [part for part in self._reasons if part["fate"] == whole["fate"] and part["reason"]]
+            lines.append(Sum({**whole.keys, "reason": NO_REASON}, whole.money))
+            if whole["fate"] in WITH_REASONS or len(own) > 1 or (own and own[0].money != whole.money):
                 lines += own
-        return (*lines, self._whole({"fate": ALL, "reason": NO_REASON}, self.entries))
+        return (*lines, self._whole(self.entries, fate=ALL, reason=NO_REASON))
+
+    @cached_property
+    def spent_entries(self) -> pa.Table:
+        """What was spent in the month, whatever became of it, without what an earlier month has counted."""
+        return self._spent(counted_before=False)
 
     @cached_property
     def spent(self) -> Sum:
-        """All entries of the month, exported or not, without those that an earlier month has counted."""
-        return self._whole({}, self._spent[0])
+        """The sum of the entries that were spent in the month."""
+        return self._whole(self.spent_entries)
 
     @cached_property
     def counted_earlier(self) -> Sum:
         """The entries of this close that an earlier month held back and counted, or had in its books."""
-        return self._whole({}, self._spent[1])
+        return self._whole(self._spent(counted_before=True), fate="counted_earlier")
 
     @property
     def not_spent(self) -> tuple[Sum, ...]:
         """The entries of this close that were not spent in the month: with `spent` they are all entries."""
-        parts = [part for part in sorted(self.by("fate"), key=_place) if part["fate"] in (BEFORE, LEFT_OUT)]
-        earlier = self.counted_earlier
-        return (*parts, *([replace(earlier, keys={"fate": "counted_earlier"})] if earlier.entries else []))
+        parts = [part for part in self._fates if part["fate"] in (BEFORE, LEFT_OUT)]
+        return tuple(part for part in (*parts, self.counted_earlier) if part.entries)
 
     @cached_property
     def against(self) -> tuple[MonthChange, ...]:
         """What was spent, beside the last closed month, by currency; () without such a month."""
-        return _month_changes(self.last, self._spent[0], self.own) if len(self.last) else ()
+        return _month_changes(self.last, self.spent_entries, self.own) if len(self.last) else ()
 
     @cached_property
     def against_home(self) -> MonthChange | None:
@@ -164,7 +125,7 @@ class Figures:
 
         None without rates, and where an amount of either month has no rate.
         """
-        sides = self.last, self._spent[0]
+        sides = self.last, self.spent_entries
         if not len(self.last) or not all(map(is_converted, sides)):
             return None
         last, spent = map(in_home, sides)
@@ -176,27 +137,34 @@ class Figures:
 
         Else ten of the first currency, and three of each other one, by currency; always the largest first.
         """
-        valued = pl.DataFrame(self._spent[0]).drop_nulls("amount")
+        valued = pl.DataFrame(self.spent_entries).drop_nulls("amount")
         if HOME in valued.columns:
             return to_arrow(valued.sort(-c(HOME).abs(), nulls_last=True, maintain_order=True).head(LARGEST))
         most = dict.fromkeys(self.currencies, LARGEST_OF_OTHERS) | dict.fromkeys(self.currencies[:1], LARGEST)
         by_size = valued.sort(-c.amount.abs(), maintain_order=True)
-        parts = [by_size.filter(c.currency == currency).head(count) for currency, count in most.items()]
+        parts = [by_size.filter(currency=currency).head(count) for currency, count in most.items()]
         return to_arrow(pl.concat([by_size.clear(), *parts]))
 
     @cached_property
     def new(self) -> dict[str, list[Sum]]:
         """The suppliers and categories (`id` and `name`) that no month before has, the largest first.
 
-        Nothing without a month before.
+        Nothing without a month before. An empty value is not new.
         """
-        news = {what: self._new(*columns) for what, columns in NEW.items() if len(self.earlier)}
+        spent, earlier = pl.DataFrame(self.spent_entries), pl.DataFrame(self.earlier)
+        news = {}
+        for what, (key, name) in NEW.items() if len(earlier) else ():
+            rows = to_arrow(spent.drop_nulls(key).join(earlier, on=key, how="anti", maintain_order="left"))
+            sums = sums_of(rows, *dict.fromkeys((key, name)), own=self.own)
+            news[what] = [
+                Sum({"id": part[key], "name": part[name] or part[key]}, part.money) for part in sums
+            ]
         return {what: sums for what, sums in news.items() if sums}
 
     @cached_property
     def by_category(self) -> list[Sum]:
         """The sums of each category and fate, with the account, the largest first."""
-        return self.by("fate", "category_name", "account_code", "account_name", "category_id")
+        return self.by(*OF_CATEGORIES)
 
     @cached_property
     def jobs(self) -> tuple[Sum, ...]:
@@ -210,68 +178,43 @@ class Figures:
     @cached_property
     def table(self) -> pa.Table:
         """One row per fate, reason and currency: entries (count), exact amount, with rates the own one."""
-        keys = ("fate", "reason")
-        table = by_currency(keys, sorted(self._by_reason, key=_place))
-        return _in_home(table, self.entries, keys)
+        return by_currency(("fate", "reason"), self._reasons)
 
     @cached_property
     def totals(self) -> pa.Table:
         """One row per category, account, fate and currency, as in `table`."""
-        keys = ("fate", "category_name", "account_code", "account_name", "category_id")
-        return _in_home(by_currency(keys, sorted(self.by_category, key=_place)), self.entries, keys)
+        return by_currency(OF_CATEGORIES, sorted(self.by_category, key=_place))
 
     @cached_property
-    def _by_reason(self) -> list[Sum]:
+    def _fates(self) -> list[Sum]:
+        return sorted(self.by("fate"), key=_place)
+
+    @cached_property
+    def _reasons(self) -> list[Sum]:
         """The sums of each fate and reason: an entry counts at one reason of each of its fates."""
-        return self.by("fate", "reason")
+        return sorted(self.by("fate", "reason"), key=_place)
 
-    @cached_property
-    def _spent(self) -> tuple[pa.Table, pa.Table]:
-        return spent_rows(self.entries, self.counted_before)
+    def _spent(self, *, counted_before: bool) -> pa.Table:
+        rows = self.entries.filter(pc.is_in(self.entries["fate"], pa.array(SPENT, TEXT)))
+        is_counted = pc.is_in(rows["id"], pc.drop_null(self.counted_before).combine_chunks())
+        return rows.filter(pc.equal(is_counted, counted_before))
 
-    def _whole(self, keys: Mapping[str, str], rows: pa.Table) -> Sum:
-        sums = sums_of(rows, own=self.own)
-        return Sum(keys, sums[0].money, sums[0].home) if sums else Sum(keys, {})
-
-    def _new(self, key: str, name: str) -> list[Sum]:
-        """Return the sums of the values of a column that no month before has; an empty one is not new."""
-        rows = pl.DataFrame(self._spent[0]).drop_nulls(key)
-        rows = to_arrow(rows.join(pl.DataFrame(self.earlier), on=key, how="anti", maintain_order="left"))
-        sums = sums_of(rows, *dict.fromkeys((key, name)), own=self.own)
-        return [
-            Sum({"id": part[key], "name": part[name] or part[key]}, part.money, part.home) for part in sums
-        ]
-
-
-def _in_home(sums: pa.Table, entries: pa.Table, keys: Sequence[str]) -> pa.Table:
-    """Return sums with those in the company's own currency, where the entries were converted."""
-    if HOME not in entries.column_names:
-        return sums
-    by = [*keys, "currency"]
-    home = pl.DataFrame(summed(entries, *by)).select(*by, HOME)
-    return to_arrow(pl.DataFrame(sums).join(home, on=by, how="left", nulls_equal=True, maintain_order="left"))
+    def _whole(self, rows: pa.Table, **keys: str) -> Sum:
+        return Sum(keys, money_of(rows, self.own))
 
 
 def _month_changes(last: pa.Table, spent: pa.Table, own: str | None) -> tuple[MonthChange, ...]:
     """Return the change of each currency between two months, the own one first, with that of each fate."""
     wholes, by_fate = (
-        differences([grouped_by(rows, by) for rows in (spent, last)], words(), signs=(0, 0))
-        for by in ((), "fate")
+        differences([lines_of(rows, by) for rows in (spent, last)], None) for by in ((), "fate")
     )
     parts: dict[str, dict[str, tuple[Decimal, Decimal]]] = defaultdict(dict)
     for row in by_fate.sort(c.fate.cast(pl.Enum(FATES))).iter_rows(named=True):
         parts[row["currency"]][row["fate"]] = row["that"], row["this"]
-    return tuple(
-        MonthChange(
-            row["currency"],
-            row["that"],
-            row["this"],
-            row["difference"],
-            row["percent"],
-            parts[row["currency"]],
-        )
-        for row in wholes.sort(c.currency != (own or "")).iter_rows(named=True)
+    wholes = wholes.sort(c.currency != (own or "")).select(
+        "currency", before="that", now="this", change="difference", share="percent"
     )
+    return tuple(MonthChange(**row, parts=parts[row["currency"]]) for row in wholes.iter_rows(named=True))
 
 
 def _place(part: Sum) -> int:

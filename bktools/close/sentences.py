@@ -57,9 +57,10 @@ def name_of(words: Words, thing: Thing) -> str:
         return words("thing.without_name", id=name[:8]) if UUID_PATTERN.match(name) else visible_line(name)
     named = thing.name
     is_changed = named.get("sent") != named.get("now")
-    entry = words.entry(
-        named["day"], named["party"], None if is_changed else named["amount"], named["currency"]
-    )
+    currency, amount = next(iter((named.get("sent") or {named["currency"]: named["amount"]}).items()))
+    # All of a split entry waits for what is found of one of its lines.
+    amount = amount and thing.amounts.get(currency, amount)
+    entry = words.entry(named["day"], named["party"], None if is_changed else amount, currency)
     changed = words("thing.changed_amount", **named) if is_changed else ""
     return ", ".join(filter(None, (entry, changed))) or words("thing.line", **named)
 

@@ -22,7 +22,7 @@ from bktools.frames.incoming import described, source_of
 from bktools.frames.sums import money_of
 from bktools.frames.typed import typed
 from bktools.journal.accounts import accounts_in, companies_in_charts
-from bktools.journal.folders import CLEARING
+from bktools.journal.folders import clearing
 from bktools.journal.periods import CLOSED, approve, record_close, state_of
 from bktools.journal.right_journal import first_export_question
 from bktools.journal.statements import record_first_export
@@ -30,6 +30,7 @@ from bktools.reconcile import Reconciliation
 from bktools.settings import Settings, require_writable
 from bktools.snapshots.tables import load_categories, load_employees
 from bktools.spending.expected import LEAST
+from bktools.spending.rates import currencies_without_rate
 from bktools.wording import Sentence
 
 
@@ -130,7 +131,7 @@ def step_results(
         own=scope.settings.currency or next(iter(money_of(entries)), None),
         commands={
             UNKNOWN: _import_accounts(scope),
-            **dict.fromkeys(CLEARED, scope.journal.command(CLEARING, scope.company)),
+            **dict.fromkeys(CLEARED, scope.journal.command(clearing(["ENTRIES"]), scope.company)),
         },
     )
 
@@ -167,11 +168,13 @@ def _with_closed_months(scope: CloseScope, findings: list[dict[str, Any]]) -> li
 
 
 def unchecked_by(
-    scope: CloseScope, after: Reconciliation, plan: ExportPlan, expected: pa.Table
+    scope: CloseScope, after: Reconciliation, plan: ExportPlan, entries: pa.Table, expected: pa.Table
 ) -> tuple[str, ...]:
-    """Return what was not compared and not checked, because a column or a month is missing."""
+    """Return what was not compared and not checked, because a column, a rate or a month is missing."""
     words, known = scope.words, source_of(expected)["months_known"]
     missing = [words("not_compared.missing", least=LEAST, known=known)] if known < LEAST else []
+    without_rate = currencies_without_rate(entries)
+    missing += [words("not_compared.home", currencies=without_rate)] if without_rate else []
     return (
         *(words(f"not_compared.{code}") for code in after.not_compared),
         *(words.name("unchecked", code) for code in plan.unchecked),

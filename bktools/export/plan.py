@@ -21,6 +21,7 @@ from bktools.contract import export_jobs
 from bktools.errors import PlanError
 from bktools.export.overview import Overview, amounts_of_ready
 from bktools.export.rendered import findings_in, not_ready_in
+from bktools.frames.arrow import to_arrow
 from bktools.frames.batches import BatchRequest
 from bktools.frames.columns import days_of, split_lines
 from bktools.frames.results import Result
@@ -133,7 +134,7 @@ class ExportPlan(Result):
     def totals(self) -> pd.DataFrame:
         """Count and exact amount of the ready entries by company, currency and category."""
         keys = [name for name in TOTALS_BY if name in self.rows.column_names]
-        totals = summed(self.rows, *keys).sort_by([(name, "ascending") for name in keys])
+        totals = to_arrow(summed(self.rows, *keys).sort(keys, nulls_last=True))
         return to_pandas(
             totals if "amount" in self.rows.column_names else totals.drop_columns("amount"), self.provenance
         )

@@ -23,7 +23,7 @@ from bktools import disk
 from bktools.errors import PlanError
 from bktools.export.plan import ExportOptions, ExportPlan
 from bktools.frames.parquet import UNPACKED, parquet_table
-from bktools.wording import Sentence
+from bktools.wording import Sentence, reason_of
 
 HEAD = "plan.json"
 FRAMES = ("entries.parquet", "not_ready.parquet", "findings.parquet")
@@ -117,7 +117,7 @@ def read_plan(path: Path) -> PlanFile:
     except PlanError:
         raise
     except OSError as error:
-        raise PlanError(Sentence("plan.unreadable", path=path, reason=error.strerror)) from error
+        raise PlanError(Sentence("plan.unreadable", path=path, reason=reason_of(error))) from error
     except DAMAGE as error:
         raise PlanError(Sentence("plan.damaged", path=path, reason=error)) from error
 

@@ -17,10 +17,11 @@ from bktools.errors import InputError
 from bktools.frames.columns import text_of
 from bktools.frames.incoming import in_memory
 from bktools.frames.schema import TEXT
+from bktools.frames.sums import numbers_of_entries
 from bktools.inputs import cells
-from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
-from bktools.wording import Sentence
+from bktools.inputs.raw.source import Source
+from bktools.wording import Sentence, reason_of
 
 
 def selected(rows: pa.Table, selection: Any, entries: Any) -> pa.Table:
@@ -42,12 +43,8 @@ def selected_rows(selection: Any, entries: Any, rows: pa.Table) -> np.ndarray[An
 
 def _whole_entries(rows: pa.Table, mask: pa.Array) -> pa.Table:
     """Return the rows of a mask, and the other lines of their split entries."""
-    if "split_line" not in rows.column_names:
-        return rows.filter(mask)
-    is_split = pc.greater(rows.column("split_line"), 0)
-    ids = pc.if_else(is_split, rows.column("id"), pa.scalar(None, TEXT))
-    chosen = ids.filter(mask).drop_null().combine_chunks()
-    return rows.filter(pc.or_(mask, pc.is_in(ids, value_set=chosen)))
+    numbers = numbers_of_entries(rows).to_arrow()
+    return rows.filter(pc.is_in(numbers, value_set=numbers.filter(mask)))
 
 
 def _ids_of(selection: Any) -> pa.ChunkedArray | pd.Series:
@@ -109,7 +106,8 @@ def _ids_of_file(path: Path) -> pa.ChunkedArray:
     try:
         listed = _listed(path)
     except OSError as error:
-        raise InputError(Sentence("plan.selection_unreadable", path=path, reason=error.strerror)) from error
+        reason = reason_of(error)
+        raise InputError(Sentence("plan.selection_unreadable", path=path, reason=reason)) from error
     if listed is not None:
         return listed
     reading = opened(Source(path, "entries"), {})

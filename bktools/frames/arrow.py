@@ -6,9 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from bktools.frames.columns import dated
 from bktools.frames.incoming import described, in_memory, source_of
-from bktools.frames.schema import DATE, TEXT, TEXTS
 
 
 def to_arrow(frame: Any) -> pa.Table:
@@ -49,25 +47,18 @@ def to_arrow(frame: Any) -> pa.Table:
     """
     known = source_of(frame)
     table = in_memory(frame, "the frame")
-    exact = pa.table([_exact(column) for column in table.columns], table.column_names)
-    return described(exact, known) if known else exact
+    table = pa.table([_in_microseconds(column) for column in table.columns], table.column_names)
+    return described(table, known) if known else table
 
 
-def _exact(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    column = dated(column)
-    kind, types = column.type, pa.types
-    if types.is_dictionary(kind):
-        return _exact(column.cast(kind.value_type))
-    if types.is_timestamp(kind):
-        return _in_microseconds(column)
-    wanted = TEXT if kind in TEXTS else DATE if types.is_date(kind) else kind
-    return column.cast(wanted)
-
-
-def _in_microseconds(times: pa.ChunkedArray) -> pa.ChunkedArray:
-    zone = times.type.tz and "UTC"
+def _in_microseconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return times in microseconds, in UTC where they have a zone; other columns unchanged."""
+    kind = column.type
+    if not pa.types.is_timestamp(kind):
+        return column
+    zone = kind.tz and "UTC"
     try:
-        return times.cast(pa.timestamp("us", zone))
+        return column.cast(pa.timestamp("us", zone))
     except pa.ArrowInvalid:
         # Nanoseconds would be lost.
-        return times.cast(pa.timestamp(times.type.unit, zone))
+        return column.cast(pa.timestamp(kind.unit, zone))

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.errors import InputError
-from bktools.frames.schema import COUNT, DATE, DIGITS, FLAG, MONEY, TEXT, TEXTS
+from bktools.frames.schema import AMOUNT_DIGITS, COUNT, DATE, DIGITS, FLAG, INSTANT, MONEY, TEXT, TEXTS
 from bktools.wording import Sentence
 
-# Kinds of columns, in words, and the types that fit each.
-KINDS: Mapping[str, Callable[[pa.DataType], bool]] = {
-    "text": lambda kind: kind in (*TEXTS, pa.uuid()),
-    "true or false": pa.types.is_boolean,
-    "a date": lambda kind: pa.types.is_date(kind) or pa.types.is_timestamp(kind),
-    "an exact number": lambda kind: pa.types.is_decimal(kind) or pa.types.is_integer(kind),
+
+class Kind(NamedTuple):
+    """How messages call a type, and whether a column of some type may be read as one of it."""
+
+    words: str
+    fits: Callable[[pa.DataType], bool]
+
+
+KINDS: Mapping[pa.DataType, Kind] = {
+    TEXT: Kind("text", lambda kind: kind in TEXTS),
+    FLAG: Kind("true or false", pa.types.is_boolean),
+    COUNT: Kind("a whole number", lambda _: True),
+    # Days and times that are text, as in a CSV file, are ISO 8601.
+    DATE: Kind("a date", lambda kind: pa.types.is_date(kind) or pa.types.is_timestamp(kind) or kind in TEXTS),
+    INSTANT: Kind("a date", lambda _: True),
+    MONEY: Kind("an exact number", lambda kind: pa.types.is_decimal(kind) or pa.types.is_integer(kind)),
 }
 
 _UTC = {"UTC", "Etc/UTC", "Z", "+00:00"}
@@ -31,22 +42,13 @@ def require_columns(name: str, columns: Collection[str], needed: Collection[str]
         raise InputError(Sentence("error.needs_columns", **facts), source=name)
 
 
-def require_kinds(name: str, columns: pa.Schema, wanted: Mapping[str, str]) -> None:
-    """Refuse a frame with a column of a wrong type; `wanted` has words of KINDS by column. Nulls fit all."""
-    for column, words in wanted.items():
-        kind = columns.field(column).type if column in columns.names else pa.null()
-        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-        if not (pa.types.is_null(kind) or KINDS[words](kind)):
-            raise wrong_kind(name, column, words, kind)
-
-
-def wrong_kind(name: str, column: str, wanted: str, kind: pa.DataType) -> InputError:
+def wrong_kind(name: str, column: str, wanted: pa.DataType, kind: pa.DataType) -> InputError:
     """Return the error for a column of the wrong type."""
-    code = "number_for_text" if wanted == "text" and pa.types.is_integer(kind) else "wrong_kind"
-    if wanted == "an exact number":
+    code = "number_for_text" if wanted == TEXT and pa.types.is_integer(kind) else "wrong_kind"
+    if wanted == MONEY:
         code = "no_exact_numbers"
-    held = "text" if kind in TEXTS else str(kind)
-    return InputError(Sentence(f"error.{code}", column=column, wanted=wanted, held=held), source=name)
+    facts = {"column": column, "wanted": KINDS[wanted].words, "held": "text" if kind in TEXTS else str(kind)}
+    return InputError(Sentence(f"error.{code}", **facts), source=name)
 
 
 def refuse_gaps(name: str, gaps: Mapping[str, int]) -> None:
@@ -56,80 +58,58 @@ def refuse_gaps(name: str, gaps: Mapping[str, int]) -> None:
             raise InputError(Sentence("error.empty_cells", column=column, count=count), source=name)
 
 
+def as_type(column: pa.ChunkedArray, kind: pa.DataType, heading: str, name: str) -> pa.ChunkedArray:
+    """Return a column in a type of KINDS, amounts with all their decimals; refuse other values."""
+    # A column without rows has a type all the same; pandas makes floats of nothing.
+    is_typed = not (len(column) or pa.types.is_null(column.type) or pa.types.is_floating(column.type))
+    if column.null_count == len(column) and not is_typed:
+        return pa.chunked_array([pa.nulls(len(column), kind)])
+    try:
+        if KINDS[kind].fits(column.type):
+            if kind == MONEY:
+                return in_one_scale(column, name=name)[0]
+            return days(column) if kind == DATE else pc.cast(column, kind)
+    except pa.ArrowException:
+        pass
+    raise wrong_kind(name, heading, kind, column.type)
+
+
+def with_types(table: pa.Table, kinds: Mapping[str, pa.DataType], name: str) -> pa.Table:
+    """Return a table whose columns have these types of KINDS, where it has the columns; `name` is its own."""
+    for place, heading in enumerate(table.column_names):
+        if heading in kinds:
+            column = as_type(table.column(place), kinds[heading], heading, name)
+            table = table.set_column(place, heading, column)
+    return table
+
+
 def text_of(table: pa.Table, column: str, name: str = "entries") -> pa.ChunkedArray:
     """Return a column as text, nulls where the table lacks it; refuse one whose values cannot be text."""
-    if column not in table.column_names:
-        return pa.chunked_array([pa.nulls(len(table), TEXT)])
+    values = _column_of(table, column)
     try:
-        return pc.cast(table.column(column), TEXT)
+        return pc.cast(values, TEXT)
     except pa.ArrowException:
-        raise wrong_kind(name, column, "text", table.schema.field(column).type) from None
+        raise wrong_kind(name, column, TEXT, values.type) from None
 
 
 def days_of(table: pa.Table, name: str = "entries") -> pa.ChunkedArray:
     """Return the days of the column `date`, nulls where there is none; refuse a column without dates."""
-    if "date" not in table.column_names:
-        return pa.chunked_array([pa.nulls(len(table), DATE)])
-    require_kinds(name, table.schema, {"date": "a date"})
-    return days(table.column("date"))
+    return as_type(_column_of(table, "date"), DATE, "date", name)
 
 
-def months_in(table: pa.Table, name: str = "entries") -> pa.ChunkedArray:
+def months_in(table: pa.Table) -> pa.ChunkedArray:
     """Return the months of the column `date`, such as 2026-10, as `days_of` returns its days."""
-    return pc.utf8_slice_codeunits(pc.cast(days_of(table, name), TEXT), 0, len("2026-10"))
+    return pc.utf8_slice_codeunits(pc.cast(days_of(table), TEXT), 0, len("2026-10"))
 
 
 def amounts_of(table: pa.Table, name: str = "entries") -> pa.ChunkedArray:
     """Return the amounts, nulls where the table lacks them; refuse other values than numbers."""
-    amounts = (
-        table.column("amount") if "amount" in table.column_names else pa.chunked_array([pa.nulls(len(table))])
-    )
-    if amounts.null_count == len(amounts) and not pa.types.is_decimal(amounts.type):
-        return pa.chunked_array([pa.nulls(len(amounts), MONEY)])
-    require_kinds(name, table.schema, {"amount": "an exact number"})
-    return amounts
+    return as_type(_column_of(table, "amount"), MONEY, "amount", name)
 
 
-def with_types(table: pa.Table, kinds: Mapping[str, pa.DataType], name: str) -> pa.Table:
-    """Return a table with one type a column, in the order of the table.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-        As `in_memory` returns it.
-    kinds : mapping
-        The type of a column, where it has one: TEXT, FLAG, COUNT, DATE or MONEY. Of other columns only text
-        is made TEXT.
-    name : str
-        That of the frame in messages.
-
-    Raises
-    ------
-    InputError
-        When the values of a column do not fit its type.
-    """
-    return pa.table(
-        [_with_type(table, field, kinds.get(field.name), name) for field in table.schema], table.column_names
-    )
-
-
-_WANTED = {FLAG: "true or false", COUNT: "a whole number", DATE: "a date", TEXT: "text"}
-
-
-def _with_type(table: pa.Table, field: pa.Field, kind: pa.DataType | None, name: str) -> pa.ChunkedArray:
-    column, is_text = table.column(field.name), field.type in TEXTS
-    if kind == MONEY:
-        return amounts_of(table, name)
-    if kind == DATE and not is_text:
-        return days_of(pa.table({"date": column}), name)
-    kind = kind or (TEXT if is_text else field.type)
-    if kind == FLAG and not (pa.types.is_boolean(field.type) or column.null_count == len(column)):
-        raise wrong_kind(name, field.name, _WANTED[FLAG], field.type)
-    try:
-        # Days that are text, as in a CSV file, are ISO 8601.
-        return pc.cast(column, kind)
-    except pa.ArrowException:
-        raise wrong_kind(name, field.name, _WANTED[kind], field.type) from None
+def _column_of(table: pa.Table, name: str) -> pa.ChunkedArray:
+    has_column = name in table.column_names
+    return table.column(name) if has_column else pa.chunked_array([pa.nulls(len(table))])
 
 
 def with_column(table: pa.Table, name: str, values: pa.Array | pa.ChunkedArray) -> pa.Table:
@@ -152,27 +132,42 @@ def with_missing(table: pa.Table, columns: pa.Schema) -> pa.Table:
     return table
 
 
-def in_one_scale(*amounts: pa.ChunkedArray, scale: int = 0) -> list[pa.ChunkedArray]:
-    """Return exact amounts with the decimals of the finest column; of 76 digits where 38 are not enough.
+def in_one_scale(*amounts: pa.ChunkedArray, scale: int = 0, name: str = "") -> list[pa.ChunkedArray]:
+    """Return exact amounts with the decimals that the finest of all needs.
 
-    Amounts that are text have `scale` decimals at most.
+    Amounts that are text have `scale` decimals at most; `name` is that of the frame in messages.
+
+    Raises
+    ------
+    InputError
+        When an amount has more than AMOUNT_DIGITS digits.
     """
-    scale = max((getattr(column.type, "scale", 0) for column in amounts), default=0) or scale
+    needed = [_without_zeros(column, scale) for column in amounts]
+    scale = max((column.type.scale for column in needed), default=0)
     try:
-        return [pc.cast(column, pa.decimal128(DIGITS, scale)) for column in amounts]
+        short = [pc.cast(column, pa.decimal128(AMOUNT_DIGITS, scale)) for column in needed]
     except pa.ArrowInvalid:
-        return [pc.cast(column, pa.decimal256(2 * DIGITS, scale)) for column in amounts]
+        raise InputError(Sentence("error.too_many_digits", most=AMOUNT_DIGITS), source=name) from None
+    return [pc.cast(column, pa.decimal128(DIGITS, scale)) for column in short]
 
 
-def tables_in_one_scale(*tables: pa.Table, column: str = "amount") -> list[pa.Table]:
-    """Return tables whose amounts are as `in_one_scale` returns them; one without the column stays."""
-    places = [place for place, table in enumerate(tables) if column in table.column_names]
-    scaled = list(tables)
-    for place, amounts in zip(
-        places, in_one_scale(*(tables[place][column] for place in places)), strict=True
-    ):
-        scaled[place] = with_column(scaled[place], column, amounts)
-    return scaled
+def _without_zeros(amounts: pa.ChunkedArray, scale: int) -> pa.ChunkedArray:
+    """Return decimals without zeros that all of them have at their end, but with two decimals."""
+    if not pa.types.is_decimal(amounts.type):
+        return pc.cast(amounts, pa.decimal128(DIGITS, scale))
+    for fewer in range(MONEY.scale, amounts.type.scale):
+        with suppress(pa.ArrowInvalid):
+            return pc.cast(amounts, pa.decimal128(DIGITS, fewer))
+    return amounts
+
+
+def tables_in_one_scale(*tables: pa.Table) -> list[pa.Table]:
+    """Return tables whose amounts are as `in_one_scale` returns them; one without amounts stays."""
+    scaled = iter(in_one_scale(*(table["amount"] for table in tables if "amount" in table.column_names)))
+    return [
+        with_column(table, "amount", next(scaled)) if "amount" in table.column_names else table
+        for table in tables
+    ]
 
 
 def split_lines(table: pa.Table) -> pa.ChunkedArray:
@@ -210,14 +205,3 @@ def wall_times(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column.cast(plain)
     # Arrow needs a database of zones from the system, which Windows lacks. pandas brings its own.
     return pa.chunked_array([pa.array(column.to_pandas().dt.tz_localize(None), plain)])
-
-
-def dated(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return times without a zone as dates where every time is midnight; other columns unchanged."""
-    kind = column.type
-    return days(column) if pa.types.is_timestamp(kind) and kind.tz is None and are_days(column) else column
-
-
-def are_days(times: pa.ChunkedArray) -> bool:
-    """Whether timestamps without a time zone are calendar dates: each of them is midnight."""
-    return pc.all(pc.equal(pc.floor_temporal(times, unit="day"), times)).as_py() is not False

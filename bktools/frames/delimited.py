@@ -15,10 +15,8 @@ import pyarrow as pa
 from bktools import disk
 from bktools.currencies import MINOR_UNITS, USUAL
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.columns import dated
 from bktools.frames.incoming import in_memory
 from bktools.frames.money import currency_column
-from bktools.frames.schema import DATE
 from bktools.wording import Sentence
 
 c = pl.col
@@ -156,7 +154,7 @@ def as_texts(table: pa.Table, form: Profile) -> pl.DataFrame:
     for name, kind in kinds.items():
         if pa.types.is_nested(kind) or pa.types.is_duration(kind) or isinstance(kind, pa.BaseExtensionType):
             raise InputError(Sentence("error.not_written_as_text", column=name, kind=str(kind)))
-    rows = pl.DataFrame(pa.table([_of_polars(dated(column)) for column in table.columns], table.column_names))
+    rows = pl.DataFrame(pa.table([*map(_in_utc, table.columns)], table.column_names))
     texts = [_as_text(name, kind, rows, form) for name, kind in rows.schema.items()]
     try:
         return rows.select(texts)
@@ -165,13 +163,10 @@ def as_texts(table: pa.Table, form: Profile) -> pl.DataFrame:
         raise InputError(Sentence("error.bytes_not_utf8", column=binary)) from None
 
 
-def _of_polars(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return days as Polars has them, and times with a zone in UTC: it knows no zone such as +02:00."""
-    kind = column.type
-    if pa.types.is_date(kind):
-        return column.cast(DATE)
-    is_zoned = pa.types.is_timestamp(kind) and kind.tz is not None
-    return column.cast(pa.timestamp(kind.unit, "UTC")) if is_zoned else column
+def _in_utc(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return times with a zone in UTC: Polars knows no zone such as +02:00."""
+    is_zoned = pa.types.is_timestamp(column.type) and column.type.tz is not None
+    return column.cast(pa.timestamp(column.type.unit, "UTC")) if is_zoned else column
 
 
 def _as_text(name: str, kind: pl.DataType, rows: pl.DataFrame, form: Profile) -> pl.Expr:

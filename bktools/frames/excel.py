@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 
 from bktools import disk
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.columns import are_days
 from bktools.frames.incoming import in_memory
 from bktools.wording import Sentence, words
 
@@ -113,7 +112,7 @@ def too_large(table: pa.Table) -> str | None:
     if table.num_columns > MAX_COLUMNS:
         return words()("error_part.columns_of_sheet", count=table.num_columns, most=MAX_COLUMNS)
     for name, column in zip(table.column_names, table.columns, strict=True):
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        if pa.types.is_large_string(column.type):
             longest = pc.max(pc.utf8_length(column)).as_py() or 0
             if longest > MAX_CHARACTERS:
                 facts = {"count": longest, "column": name, "most": MAX_CHARACTERS}
@@ -123,14 +122,14 @@ def too_large(table: pa.Table) -> str | None:
 
 HEADING = {"bold": True, "bottom": 1, "valign": "top"}
 # Excel's text format: a value typed over a code stays text.
-TEXT, DAY = "@", "yyyy-mm-dd"
+AS_TEXT, DAY = "@", "yyyy-mm-dd"
 
 
 def _write_sheet(sheet: Any, table: pa.Table, book: Any) -> None:
-    heading, text = book.add_format(HEADING), book.add_format({"num_format": TEXT, "valign": "top"})
+    heading, text = book.add_format(HEADING), book.add_format({"num_format": AS_TEXT, "valign": "top"})
     for place, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
         sheet.write_string(0, place, str(name), heading)
-        form = _format_of(column)
+        form = _format_of(column.type)
         side = {"align": "left"} if form.startswith(DAY) else {}
         look = book.add_format({"num_format": form, "valign": "top"} | side)
         values = column.to_pylist()
@@ -149,20 +148,20 @@ def width_of(title: str, texts: Iterable[str], widest: int = WIDEST) -> int:
     return min(max(longest + 1, len(title) + 3, NARROWEST), widest)
 
 
-def _format_of(column: pa.ChunkedArray) -> str:
-    """Return the number format of a column's values."""
-    kind, types = column.type, pa.types
+def _format_of(kind: pa.DataType) -> str:
+    """Return the number format of a column of some type."""
+    types = pa.types
     if types.is_decimal(kind):
         return f"#,##0{'.' if kind.scale > 0 else ''}{'0' * kind.scale}"
     if types.is_integer(kind):
         return "0"
     if types.is_floating(kind) or types.is_boolean(kind):
         return "General"
-    if types.is_date(kind) or (types.is_timestamp(kind) and not kind.tz and are_days(column)):
+    if types.is_date(kind):
         return DAY
     if types.is_timestamp(kind):
         return f"{DAY} hh:mm:ss.000" + (' "UTC"' if kind.tz else "")
-    return TEXT
+    return AS_TEXT
 
 
 def write_cell(sheet: Any, row: int, place: int, value: Any, form: Any, text: Any) -> None:
@@ -195,7 +194,7 @@ def _text(value: Any) -> str:
 
 
 def is_exact(value: Decimal | float) -> bool:
-    """Return whether Excel's numbers keep every digit of a value."""
+    """Return whether Excel's numbers keep every digit of a decimal; of a float, whether it is finite."""
     if isinstance(value, float):
         return math.isfinite(value)
     return len(Decimal(value).normalize().as_tuple().digits) <= EXACT_DIGITS

@@ -17,29 +17,38 @@ import pyarrow.dataset as ds
 
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.money import with_decimals
-from bktools.frames.schema import DIGITS, TEXT
+from bktools.frames.schema import DATE, DIGITS, TEXT
 from bktools.wording import Sentence
 
 # Arrow's errors for values that cannot be a column: mixed types, huge integers, lone surrogates.
 _NO_COLUMN = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 # Types that some engine does not support, and that none replaces.
-_UNSUPPORTED = (pa.types.is_union, pa.types.is_interval, pa.types.is_list_view, pa.types.is_large_list_view)
+_UNSUPPORTED = (
+    *(pa.types.is_union, pa.types.is_interval, pa.types.is_list_view, pa.types.is_large_list_view),
+    pa.types.is_run_end_encoded,
+)
 
-# Types that some engine does not support, each with the type that replaces it.
-_PLAINER = {pa.string_view(): TEXT, pa.binary_view(): pa.large_binary(), pa.float16(): pa.float32()}
+# Types of columns, each with the one type of the house that replaces it.
+_REPLACED = {
+    **dict.fromkeys((pa.string(), pa.string_view()), TEXT),
+    pa.binary_view(): pa.large_binary(),
+    pa.float16(): pa.float32(),
+    pa.date64(): DATE,
+}
 
 # The metadata of an Arrow table that say where its rows came from.
 SOURCE = b"bktools"
 
 
 def in_memory(frame: Any, name: str = "the frame", columns: Collection[str] | None = None) -> pa.Table:
-    """Return a frame, or the rows of a Parquet file, as an Arrow table in types of every engine.
+    """Return a frame, or the rows of a Parquet file, as an Arrow table of the house's own types.
 
+    Text is large_string, money decimal128, and times without a zone are days where each is midnight.
     `columns` are kept where the frame has them, by default all; others are neither copied, computed nor read.
-    An index is left out, and missing values become null. Text of pandas and Arrow is not copied. Lazy frames
-    of Polars and relations of DuckDB are run once, frames of PySpark are collected. `name` is that of
-    the frame in messages.
+    An index is left out, and missing values become null. Text of pandas is not copied. Lazy frames of Polars
+    and relations of DuckDB are run once, frames of PySpark are collected. `name` is that of the frame in
+    messages.
 
     Examples
     --------
@@ -63,13 +72,13 @@ def in_memory(frame: Any, name: str = "the frame", columns: Collection[str] | No
         if not hasattr(source, "__arrow_c_stream__") or isinstance(source, pd.Series):
             raise ArgumentError(name, Sentence("rule.supported_frame", kind=type(source).__name__))
         source = _streamed(source, name)
-    headings = _wanted(source.column_names if isinstance(source, pa.Table) else [*source.columns], columns)
+    is_arrow = isinstance(source, pa.Table)
+    headings = _wanted(source.column_names if is_arrow else [*source.columns], columns)
     heading, count = next(iter(Counter(map(str, headings)).most_common(1)), ("", 0))
     if count > 1:
         raise InputError(Sentence("error.equal_headings", count=count, name=name, heading=heading))
-    is_arrow = isinstance(source, pa.Table)
     table = source.select(headings) if is_arrow else _converted(source, headings, name)
-    table = plain(table, name)
+    table = _in_own_types(table, name)
     return with_decimals(table)
 
 
@@ -141,8 +150,7 @@ def _array_of(heading: str, column: pd.Series, name: str) -> pa.Array | pa.Chunk
         raise InputError(Sentence("error.mixed_types", heading=heading, name=name, why=why)) from None
 
 
-def plain(table: pa.Table, name: str) -> pa.Table:
-    """Return a table with the same values in types of every engine: UUIDs as text, decimals of 38 digits."""
+def _in_own_types(table: pa.Table, name: str) -> pa.Table:
     for place, field in enumerate(table.schema):
         try:
             column = plain_column(table.column(place))
@@ -155,7 +163,7 @@ def plain(table: pa.Table, name: str) -> pa.Table:
 
 
 def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column in a type that every engine supports; raise Arrow's error where there is none."""
+    """Return a column in the one type of its values; raise Arrow's error where some engine has none."""
     kind, types = column.type, pa.types
     if isinstance(kind, pa.UuidType):
         texts = [
@@ -164,18 +172,17 @@ def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return pa.chunked_array([pa.array(texts, TEXT)])
     if isinstance(kind, pa.JsonType):
         return plain_column(_storage(column))
-    if types.is_run_end_encoded(kind):
-        chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
-        return plain_column(pa.chunked_array(chunks, kind.value_type))
-    if types.is_dictionary(kind) and not (
-        types.is_string(kind.value_type) or types.is_large_string(kind.value_type)
-    ):
+    if types.is_dictionary(kind):
         chunks = [chunk.dictionary.take(chunk.indices) for chunk in column.chunks]
         return plain_column(pa.chunked_array(chunks, kind.value_type))
     if any(is_kind(kind) for is_kind in _UNSUPPORTED) or (types.is_decimal(kind) and kind.scale > DIGITS):
         raise pa.ArrowTypeError(str(kind))
-    wanted = pa.decimal128(DIGITS, kind.scale) if types.is_decimal(kind) else _PLAINER.get(kind, kind)
-    return column if wanted == kind else column.cast(wanted)
+    wanted = pa.decimal128(DIGITS, kind.scale) if types.is_decimal(kind) else _REPLACED.get(kind, kind)
+    column = column if wanted == kind else column.cast(wanted)
+    if not types.is_timestamp(wanted) or wanted.tz is not None:
+        return column
+    is_day = pc.all(pc.equal(pc.floor_temporal(column, unit="day"), column)).as_py() is not False
+    return column.cast(DATE, safe=False) if is_day else column
 
 
 def _storage(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -40,16 +40,19 @@ INSTANT = pa.timestamp("us", tz="UTC")
 DATE = pa.date32()
 # Money of Arrow tables has all digits of a decimal; the scale comes from the file, and is 2 without rows.
 DIGITS = amounts.DIGITS
+# Digits of one amount: it is a whole number of 64 bits, in its smallest unit, and no sum of such amounts
+# reaches the 38 digits at which decimals wrap around.
+AMOUNT_DIGITS = 18
 MONEY = pa.decimal128(DIGITS, 2)
 
 
 # Types by their names in the descriptions of columns.
-TYPES = {"text": TEXT, "flag": FLAG, "count": COUNT, "date": DATE, "instant": INSTANT, "money": MONEY}
+NAMED = {"text": TEXT, "flag": FLAG, "count": COUNT, "date": DATE, "instant": INSTANT, "money": MONEY}
 
 
 def _columns(described: str) -> dict[str, pa.DataType]:
     """Return the type of each column of a description such as "id text, amount money"."""
-    return {name: TYPES[kind] for name, kind in (column.split() for column in described.split(","))}
+    return {name: NAMED[kind] for name, kind in (column.split() for column in described.split(","))}
 
 
 def _schema(required: str, optional: str) -> pa.Schema:

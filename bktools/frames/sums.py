@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.errors import ArgumentError
-from bktools.frames.columns import amounts_of, in_one_scale, split_lines, text_of, with_column
-from bktools.frames.schema import COUNT, MONEY, TEXT
+from bktools.frames.columns import amounts_of, split_lines, text_of, with_column
+from bktools.frames.schema import COUNT, DIGITS, MONEY, TEXT
 from bktools.wording import Sentence, words
 
 c = pl.col
@@ -26,16 +26,18 @@ NO_CURRENCY = "no currency"
 HOME = "home_amount"
 # A change of more than 1000% says only that there was next to nothing before.
 MEANINGLESS = 10
-# Digits of Arrow's widest decimals: no sum of amounts of 38 digits needs more.
-WIDEST = 76
 
 
 @dataclass(frozen=True)
 class Money:
-    """Entries of one currency: their number and their exact amount, None where no entry has an amount."""
+    """Entries of one currency: their number and their exact amount, None where no entry has an amount.
+
+    `home` is the amount in the company's own currency, None where not each amount was converted.
+    """
 
     entries: int
     amount: Decimal | None
+    home: Decimal | None = None
 
 
 NO_MONEY = Money(0, None)
@@ -45,8 +47,12 @@ class Valued:
     """Something with the number and the exact amount of entries by currency."""
 
     money: Mapping[str, Money]
-    # The sum of all currencies in the company's own, where each amount was converted.
-    home: Decimal | None = None
+
+    @property
+    def home(self) -> Decimal | None:
+        """The exact amount of all currencies in the company's own, None where one was not converted."""
+        homes = [money.home for money in self.money.values() if money.amount is not None]
+        return None if None in homes or not homes else total(homes)
 
     @property
     def entries(self) -> int:
@@ -84,13 +90,12 @@ class Sum(Valued):
 
     keys: Mapping[str, Any]
     money: Mapping[str, Money]
-    home: Decimal | None = None
 
     def __getitem__(self, name: str) -> Any:
         return self.keys[name]
 
 
-def summed(rows: pa.Table, *keys: str) -> pa.Table:
+def summed(rows: pa.Table, *keys: str) -> pl.DataFrame:
     """Return number and exact amount of the entries of each group: the keys, entries (count) and amount.
 
     The lines of a split entry are one entry. The amount is null where no entry of the group has one. Where
@@ -99,26 +104,23 @@ def summed(rows: pa.Table, *keys: str) -> pa.Table:
     Raises
     ------
     InputError
-        When the amounts are no numbers.
+        When the amounts are no numbers, or have too many digits.
     """
     columns = {key: rows[key] for key in keys} | {"amount": amounts_of(rows)}
     columns |= {HOME: rows[HOME]} if HOME in rows.column_names else {}
-    money = [name for name in ("amount", HOME) if name in columns]
-    for name in money:
-        # A sum of 38 digits would wrap around.
-        wide = pa.decimal256(WIDEST, getattr(columns[name].type, "scale", 0))
-        columns[name] = pc.cast(columns[name], wide)
-    count: Any = ([], "count_all")
+    lines, count = pl.DataFrame(pa.table(columns)), pl.len()
     if pc.max(split_lines(rows)).as_py():  # telling the entries apart would take most of the time
-        columns["entries"], count = numbers_of_entries(rows).to_arrow(), ("entries", "count_distinct")
-    wanted = [count, *((name, "sum") for name in money), *((name, "count") for name in money)]
-    groups = pa.table(columns).group_by([*keys], use_threads=False).aggregate(wanted)
-    groups = groups.rename_columns([*keys, "entries", *money, *(f"{name} count" for name in money)])
-    for name in money:
-        is_whole = pc.equal(groups[f"{name} count"], groups["amount count"])
-        amounts = pc.if_else(is_whole, in_one_scale(groups[name])[0], None)
-        groups = with_column(groups, name, amounts)
-    return groups.select([*keys, "entries", *money])
+        lines, count = (
+            lines.with_columns(number_of_entry=numbers_of_entries(rows)),
+            c.number_of_entry.n_unique(),
+        )
+    known = c.amount.count()
+    sums = {
+        name: pl.when(c(name).count() == known, known > 0).then(c(name).sum())
+        for name in columns
+        if name not in keys
+    }
+    return lines.group_by(keys, maintain_order=True).agg(entries=count.cast(pl.Int64), **sums)
 
 
 def number_of_entries(rows: pa.Table) -> int:
@@ -148,24 +150,16 @@ def sums_of(rows: pa.Table, *keys: str, own: str | None = None) -> list[Sum]:
     """Return number and exact amount of entries by currency, for each group of keys, the largest group first.
 
     Without keys all entries are one group. The amounts in the company's `own` currency decide what is large.
-    Where entries have a `home_amount`, a group has the sum of them.
     """
     currency = text_of(rows, "currency")
     currency = pc.fill_null(pc.if_else(pc.equal(currency, ""), None, currency), NO_CURRENCY)
     groups: dict[tuple[Any, ...], dict[str, Money]] = defaultdict(dict)
-    homes: dict[tuple[Any, ...], list[Decimal | None]] = defaultdict(list)
-    for row in summed(with_column(rows, "currency", currency), *keys, "currency").to_pylist():
+    for row in summed(with_column(rows, "currency", currency), *keys, "currency").to_dicts():
         group = tuple(row[name] for name in keys)
-        groups[group][row["currency"]] = Money(row["entries"], row["amount"])
-        homes[group] += [] if row["amount"] is None else [row.get(HOME)]
+        groups[group][row["currency"]] = Money(row["entries"], row["amount"], row.get(HOME))
     ranks = {name: place for place, name in enumerate(currencies_of(groups.values(), own))}
     sums = [
-        Sum(
-            dict(zip(keys, group, strict=True)),
-            dict(sorted(money.items(), key=lambda item: ranks[item[0]])),
-            # Of a group with an amount that was not converted there is no whole.
-            None if None in homes[group] or not homes[group] else total(homes[group]),
-        )
+        Sum(dict(zip(keys, group, strict=True)), dict(sorted(money.items(), key=lambda item: ranks[item[0]])))
         for group, money in groups.items()
     ]
     return sorted(sums, key=lambda part: largest_first(part.money, own))
@@ -195,7 +189,7 @@ def currencies_of(groups: Iterable[Mapping[str, Money]], own: str | None) -> tup
 def total(amounts: Iterable[Any]) -> Any:
     """Return the exact sum of amounts; one that is null or not a number adds nothing."""
     # Python's own sum is rounded to 28 digits.
-    with decimal.localcontext(prec=WIDEST):
+    with decimal.localcontext(prec=DIGITS):
         return sum(amount for amount in amounts if amount is not None and amount == amount)  # noqa: PLR0124 - not a number
 
 
@@ -226,16 +220,22 @@ def threshold_of(value: str | float | Decimal | None) -> pl.Expr:
 
 
 def by_currency(keys: tuple[str, ...], sums: Iterable[Sum]) -> pa.Table:
-    """Return sums as a table: the keys, and a row for each currency with number and exact amount."""
+    """Return sums as a table: the keys, and a row for each currency with number and exact amount.
+
+    Where amounts were converted, there is the amount in the company's own currency, too.
+    """
     rows = [
-        {**part.keys} | {"currency": name} | vars(money)
+        {**part.keys} | {"currency": name, HOME: money.home} | vars(money)
         for part in sums
         for name, money in part.money.items()
     ]
-    amounts = pa.array([row["amount"] for row in rows])
-    amounts = pc.cast(amounts, MONEY) if pa.types.is_null(amounts.type) else amounts
-    texts = {name: pa.array([row[name] for row in rows], TEXT) for name in (*keys, "currency")}
-    return pa.table(texts | {"entries": pa.array([row["entries"] for row in rows], COUNT), "amount": amounts})
+    kinds = dict.fromkeys((*keys, "currency"), TEXT) | {"entries": COUNT, "amount": None, HOME: None}
+    columns = {name: pa.array([row[name] for row in rows], kind) for name, kind in kinds.items()}
+    if pa.types.is_null(columns["amount"].type):
+        columns["amount"] = pc.cast(columns["amount"], MONEY)
+    if pa.types.is_null(columns[HOME].type):
+        del columns[HOME]
+    return pa.table(columns)
 
 
 def numbers_of_entries(rows: pa.Table) -> pl.Series:

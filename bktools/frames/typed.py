@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 from bktools.frames.columns import (
     amounts_of,
     days_of,
+    refuse_gaps,
     require_columns,
     text_of,
-    with_column,
     with_missing,
     with_types,
     without_columns,
@@ -27,7 +27,7 @@ from bktools.frames.schema import ACCOUNTS, CATEGORIES, ENTRIES, EXPORTED_ENTRIE
 
 @dataclass(frozen=True)
 class Shape:
-    """The columns of a frame.
+    """What a function needs of a frame.
 
     Parameters
     ----------
@@ -35,32 +35,20 @@ class Shape:
         The function that returns such a frame.
     needed : tuple of str
         Required columns.
-    kept : tuple of str, optional
-        Columns to read; those that the frame lacks are null. None keeps all columns as they are.
-    left_out : tuple of str
-        Columns that are never kept, because a later step adds them.
+    types : mapping of str to DataType
+        The columns that are read, each with its type.
+    filled : tuple of str
+        Columns without gaps.
     """
 
     source: str
     needed: tuple[str, ...]
-    kept: tuple[str, ...] | None = ()
-    left_out: tuple[str, ...] = ()
+    types: Mapping[str, pa.DataType]
+    filled: tuple[str, ...] = ()
 
 
 # Columns that composing adds to the entries.
 COMPOSED = ("batch_id", "reason", "message", "facts")
-
-SHAPES: Mapping[str, Shape] = {
-    "entries": Shape("read_entries", ("id", "company_id"), None, COMPOSED),
-    "categories": Shape("load_categories", ("id", "company_id", "archived", "account_id"), ("name",)),
-    "accounts": Shape(
-        "load_accounts",
-        ("id", "archived"),
-        ("code", "external_id", "name", "tax_code_external_id", "state", "updated_at"),
-    ),
-    "employees": Shape("load_employees", ("id",), ("first_name", "last_name", "email")),
-    "history": Shape("load_export_jobs(entries=True)", ("entry_id", "state"), tuple(EXPORTED_ENTRIES.names)),
-}
 
 # The types of columns in every frame; a line may be anything that names it.
 TYPES: Mapping[str, pa.DataType] = {
@@ -71,29 +59,50 @@ TYPES: Mapping[str, pa.DataType] = {
 }
 
 
+def _shape(source: str, needed: str, others: str = "") -> Shape:
+    names = needed.split()
+    return Shape(source, tuple(names), {name: TYPES.get(name, TEXT) for name in [*names, *others.split()]})
+
+
+SHAPES: Mapping[str, Shape] = {
+    "entries": Shape("read_entries", ("id", "company_id"), TYPES),
+    "categories": _shape("load_categories", "id company_id archived account_id", "name"),
+    "accounts": _shape(
+        "load_accounts", "id archived", "code external_id name tax_code_external_id state updated_at"
+    ),
+    "employees": _shape("load_employees", "id", "first_name last_name email"),
+    "history": _shape("load_export_jobs(entries=True)", "entry_id state", " ".join(EXPORTED_ENTRIES.names)),
+}
+
+
+def checked(table: pa.Table, name: str, shape: Shape) -> pa.Table:
+    """Return a frame in the types of a shape; refuse one that lacks a column, or has gaps or other types."""
+    require_columns(name, table.column_names, shape.needed, shape.source)
+    table = with_types(table, shape.types, name)
+    refuse_gaps(name, {column: table.column(column).null_count for column in shape.filled})
+    return table
+
+
 def typed(frame: Any, name: str) -> pa.Table:
     """Return a frame of SHAPES as an Arrow table with one type a column; text, numbers, dates are not copied.
 
     Text is large_string, flags are boolean, amounts are exact numbers, and times are the days that they are
-    on. Entries keep all columns, have their IDs in lower case, as they are sent, and the number of their
-    `line`.
+    on. Of other frames than entries the columns of the shape are kept; one that the frame lacks is null.
+    Entries keep all columns, have their IDs in lower case, as they are sent, and the number of their `line`.
 
     Raises
     ------
     InputError
         When a required column is missing, or a column has the wrong type.
     """
-    shape = SHAPES[name]
-    columns = None if shape.kept is None else [*dict.fromkeys((*shape.needed, *shape.kept))]
-    table = in_memory(frame, f"the {name}", columns)
-    require_columns(name, table.column_names, shape.needed, shape.source)
-    if columns is not None:
-        table = with_missing(table, pa.schema(dict.fromkeys(columns, TEXT))).select(columns)
-        return with_types(table, TYPES, name)
-    table = without_columns(table, shape.left_out)
-    table = with_types(table, TYPES, name)
+    shape, keeps_all = SHAPES[name], name == "entries"
+    table = in_memory(frame, f"the {name}", None if keeps_all else shape.types)
+    table = checked(without_columns(table, COMPOSED) if keeps_all else table, name, shape)
+    if not keeps_all:
+        return with_missing(table, pa.schema(shape.types)).select([*shape.types])
     for column in shape.needed:
-        table = with_column(table, column, pc.ascii_lower(table.column(column)))
+        place = table.column_names.index(column)
+        table = table.set_column(place, column, pc.ascii_lower(table.column(place)))
     if "line" in table.column_names:
         return table
     return table.append_column("line", pa.array(np.arange(1, len(table) + 1)))

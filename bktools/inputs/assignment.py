@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from decimal import Decimal
-from itertools import pairwise, permutations
-from operator import eq
+from collections.abc import Collection, Sequence
+from itertools import permutations
 from typing import Final
 
 import pyarrow as pa
@@ -15,22 +13,14 @@ import pyarrow.compute as pc
 
 from bktools.frames import schema
 from bktools.inputs import cells, terms
-from bktools.inputs.fields import Column, Field, fields_of, most, of_kind
+from bktools.inputs.fields import Field, fields_of, most, of_kind
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
 from bktools.inputs.table import Table
-from bktools.inputs.values.amounts import is_not_zero, money, number
+from bktools.inputs.values.amounts import is_not_zero
 from bktools.inputs.values.days import same_days
 
 MONEY: Final[tuple[str, ...]] = ("amount", "debit", "credit")
-# The share of rows, and the least rows, that prove a running balance: the one before and the amount.
-_RUNNING: Final = 0.8
-_LEAST_STEPS: Final = 2
-# Headings that say less than another one may: the day of a bank or a record, the sentence of an account.
-_WEAK: Final[Mapping[str, Sequence[str]]] = {
-    "date": ("value_date", "valuta", "wert", "audit_date"),
-    "name": ("description", "short_text"),
-}
 
 
 def assign(reading: Reading) -> None:
@@ -52,28 +42,31 @@ def assign(reading: Reading) -> None:
             if matching:
                 places[field.name] = matching[0]
                 break
-    for name, weak in _WEAK.items():
-        _ask_of_weak_heading(reading, name, weak)
+    for field in of_kind(reading.kind).values():
+        _ask_of_weak_heading(reading, field)
 
 
-def _ask_of_weak_heading(reading: Reading, name: str, weak: Sequence[str]) -> None:
+def _ask_of_weak_heading(reading: Reading, field: Field) -> None:
     """Ask which column counts where the heading of the known one is weak, and another one can be it.
 
-    That one is full, and its heading is not known and has no weak word: a description in another language
-    is none.
+    That one is full, tells more of the field than the known one, and its heading is not known and has no weak
+    word: a description in another language is none. Of accounts, it has one code for each name.
     """
-    if not reading.has(name) or reading.is_asked(name) or not of_kind(reading.kind)[name].needed:
+    weak, tells = field.weak.split(), field.holds.tells
+    own = reading.seen(reading.places[field.name]) if reading.has(field.name) else None
+    is_certain = not weak or own is None or reading.is_asked(field.name) or not own.is_headed(*weak)
+    if own is None or is_certain or (tells and tells(own)):
         return
-    own = reading.places[name]
     others = [
         place
-        for place in candidates(reading, name)
+        for place in candidates(reading, field.name)
         if (column := reading.seen(place)).share > 0.9
         and not column.says(*weak)
         and not fields_of(column.heading, reading.kind)
+        and not (tells and len({*zip(own.sample, column.sample, strict=True)}) != len(own.kinds))
     ]
-    if others and reading.seen(own).is_headed(*weak):
-        ask_which(reading, name, [*others, own])
+    if others:
+        ask_which(reading, field.name, [*others, reading.places[field.name]])
 
 
 def _named(table: Table, heading: str) -> int | None:
@@ -144,33 +137,7 @@ def candidates(
         offered += [place] if place not in without and kind.offers(column) else []
     for is_preferred in kind.prefers:
         offered = [place for place in offered if is_preferred(reading.seen(place))] or offered
-    if name == "amount":
-        known = [reading.places["amount"]] if reading.has("amount") else []
-        amounts = [*offered, *known]
-        balances = {one for one, other in permutations(amounts, 2) if _is_balance_of(reading, one, other)}
-        offered = [place for place in offered if place not in balances]
     return offered
-
-
-def _is_balance_of(reading: Reading, place: int, amount: int) -> bool:
-    """Whether a column is the running balance of an amount, the oldest or the newest row first."""
-    balances, amounts = (_numbers(reading.seen(own)) for own in (place, amount))
-    steps = [after - before for before, after in pairwise(balances)]
-    if len(steps) < _LEAST_STEPS or len(balances) != len(amounts):
-        return False
-    # Rows of one day may stand in another order, and a file may have gaps.
-    return any(
-        sum(map(eq, steps, own)) >= _RUNNING * len(steps)
-        for own in (amounts[1:], [-one for one in amounts[:-1]])
-    )
-
-
-def _numbers(column: Column) -> list[Decimal]:
-    """Return the amounts of a column's sample, each by its own mark; none where a cell has no amount."""
-    parts = [money(cell) for cell in column.sample]
-    values = [number(one, "") for one in parts if one and one.digits]
-    numbers = [value for value in values if value is not None]
-    return numbers if len(numbers) == len(parts) else []
 
 
 def other_days(reading: Reading) -> list[Choice]:
@@ -262,9 +229,13 @@ def _pairs(reading: Reading) -> list[tuple[int, int]]:
 def ask_of_totals(reading: Reading) -> None:
     """Ask which column is the amount where another one may be the whole of it.
 
-    That is a total beside an amount, or any amount beside a net or a paid one; a gross one is known.
+    That is a total beside an amount, any amount beside a net or a paid one, or what is left of an amount
+    behind a fee; of an amount with its tax, the gross one is known.
     """
     own = reading.places["amount"]
+    free = [*map(reading.seen, reading.free())]
+    parts = ["total_amount", "paid_amount"]
+    parts += ["net_amount"] * any(one.is_headed("fee") and any(map(is_not_zero, one.filled)) for one in free)
     if reading.seen(own).is_headed("net_amount", "paid_amount"):
         others = [
             place for place in candidates(reading, "amount") if not reading.seen(place).says_another_amount
@@ -273,7 +244,7 @@ def ask_of_totals(reading: Reading) -> None:
         others = [
             place
             for place in reading.free()
-            if (column := reading.seen(place)).is_headed("total_amount", "paid_amount")
+            if (column := reading.seen(place)).is_headed(*parts)
             and column.are_amounts()
             and not column.cells.equals(reading.column("amount"))
         ]

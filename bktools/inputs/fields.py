@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import pyarrow as pa
 
-from bktools.caller import name_of
+from bktools.caller import argument_name
 from bktools.contract import rules
 from bktools.inputs import cells, terms
 from bktools.inputs.options import OF_KIND, Options, checked
@@ -75,8 +75,7 @@ class Column:
 
     def is_headed(self, *tables: str) -> bool:
         """Whether its heading is a word of these tables."""
-        bare = re.sub(r" \(column \d+\)$", "", self.heading)
-        return not terms.headings(*tables).isdisjoint(terms.forms(bare))
+        return not terms.headings(*tables).isdisjoint(terms.forms(terms.bare(self.heading)))
 
     def says(self, *tables: str) -> bool:
         """Whether a whole word of its heading is one of these tables."""
@@ -90,7 +89,7 @@ class Column:
     @property
     def says_another_amount(self) -> bool:
         """Whether its heading says a price, a rate or the like, which is no amount of an entry."""
-        others = terms.headings("other_amount", "tax") - terms.headings("debit", "credit")
+        others = terms.headings("other_amount", "tax", "fee") - terms.headings("debit", "credit")
         return terms.are_inside(terms.without_brackets(self.heading), others)
 
     def are_days(self) -> bool:
@@ -170,6 +169,7 @@ class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sole: bool = False
     identity: bool = False
     seldom: bool = False
+    weak: str = ""
 
     @property
     def groups(self) -> list[list[str]]:
@@ -191,11 +191,15 @@ def _money(least: float, *prefers: Test) -> Type:
             and not column.says_balance
             and not column.are_codes()
             and not column.says("no_amount", "no_code")
-            and column.are_amounts()
-            and any(map(is_not_zero, column.filled))
+            and _are_any(column)
         )
 
-    return Type(Column.are_amounts, offers=offers, prefers=prefers)
+    return Type(Column.are_amounts, _are_any, offers=offers, prefers=prefers)
+
+
+def _are_any(column: Column) -> bool:
+    """Whether cells are amounts, and not all of them nothing."""
+    return column.are_amounts() and any(map(is_not_zero, column.filled))
 
 
 def _are_plainly_days(column: Column) -> bool:
@@ -236,7 +240,7 @@ def have_digits(column: Column) -> bool:
     return column.most(_DIGIT.search)
 
 
-def _may_be_account(column: Column) -> bool:
+def may_be_account(column: Column) -> bool:
     """Whether cells repeat and are codes, or names; IDs that never repeat are no accounts."""
     return (
         column.share >= 0.5
@@ -283,9 +287,9 @@ def _may_be_currency(column: Column) -> bool:
     return column.are_currencies() and not terms.are_inside(column.heading, _FOREIGN)
 
 
-def _are_flags(column: Column) -> bool:
-    known = terms.values("approved", "not_approved", "yes", "no")
-    return column.most(lambda text: terms.normal(text) in known)
+def _are_words_of(*tables: str) -> Test:
+    """Return the test for columns of which most cells are words of these tables of values."""
+    return lambda column: column.most(lambda text: terms.normal(text) in terms.values(*tables))
 
 
 TYPES: Final[Mapping[str, Type]] = {
@@ -307,12 +311,12 @@ TYPES: Final[Mapping[str, Type]] = {
     ),
     "account": Type(
         tells=are_account_codes,
-        offers=_may_be_account,
+        offers=may_be_account,
         prefers=(_has_no_cents, are_account_codes),
     ),
     "account_of_side": Type(
         lambda column: _has_no_cents(column) or (column.repeats and _are_dotted(column)),
-        offers=_may_be_account,
+        offers=may_be_account,
     ),
     # Codes have digits, also where one is there twice, which is to be corrected; words are names.
     "code": Type(
@@ -322,7 +326,8 @@ TYPES: Final[Mapping[str, Type]] = {
         prefers=(have_digits, lambda column: not column.repeats),
     ),
     "name": Type(offers=_may_be_name),
-    "flag": Type(_are_flags),
+    "flag": Type(_are_words_of("approved", "not_approved", "yes", "no")),
+    "state": Type(_are_words_of("active", "archived", "yes", "no")),
     "number": Type(),
     "voucher": Type(_may_be_voucher, is_text=True),
     "tax_code": Type(_has_no_cents, is_text=True),
@@ -356,7 +361,7 @@ def options_of(kind: str, options: Mapping[str, Any]) -> Options:
     """
     rules.refuse_unknown(options, OF_KIND[kind], kind)
     stated = checked(options)
-    rules.refuse_unknown(stated.get("columns") or (), of_kind(kind), kind, name_of("columns"))
+    rules.refuse_unknown(stated.get("columns") or (), of_kind(kind), kind, argument_name("columns"))
     return stated
 
 

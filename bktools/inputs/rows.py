@@ -47,11 +47,10 @@ def _kinds(
     has_amount = np.logical_or.reduce([figures.has_amount for figures in money.values()])
     # An entry whose amount is to be corrected.
     has_amount |= np.logical_or.reduce([figures.is_broken for figures in money.values()]) & ~no_day
-    # A text in place of a day, such as NA, beside zeros: an account opens so.
-    is_opening = no_day & ~is_blank_day
-    for figures in money.values() if is_opening.any() else ():
-        is_opening &= ~cells.matches(figures.column, r"[^0.,\s-]")
-    has_amount &= ~is_opening
+    # An account opens so.
+    columns = [figures.column for figures in money.values()] if no_day.any() else []
+    is_nothing = [~cells.matches(column, "[1-9]") for column in columns]
+    has_amount &= ~(no_day & np.logical_and.reduce(is_nothing))
     ranks, of_names = _ranks(table, texts), _ranks(table, accounts)
     # Where other rows have their account, a sum below them has its word.
     ranks = np.where(no_day & (of_names > terms.MAYBE), np.maximum(ranks, of_names), ranks)
@@ -60,6 +59,9 @@ def _kinds(
         ranks[no_day] = np.maximum(ranks[no_day], _ranks_of(in_place_of_days))
     says_report = ranks > terms.NO_REPORT
     is_noted = ~has_amount & (says_report | no_day | _has_balance_alone(reading))
+    if is_ledger and reading.has("account_code") and not keeps:
+        # What has neither a day nor an account is no posting, whatever its amount.
+        is_noted |= no_day & reading.blank("account_code") & says_report
     # Nothing but amounts, as a sum below a table has them.
     amounts = [reading.places[field] for field in money]
     others = (column for place, column in enumerate(table.columns) if place not in amounts)
@@ -91,12 +93,15 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     if are_further or is_filled:
         # The first row of a voucher may have its day alone.
         rows = rows._replace(noted=rows.noted | rows.lacking, lacking=np.zeros_like(no_date))
-    if no_date.any() and not (is_ledger or are_further or other_days(reading)):
-        waiting = no_date & _are_whole(reading, ~np.logical_or.reduce(rows[:5]))
-        reading.note_rows("entries_without_date", waiting)
-        no_date = no_date & ~waiting
-        rows = rows._replace(without_date=no_date)
-    reading.note_rows("rows_without_amount", rows.noted, rows=_shown(table, rows.noted))
+    if reading.kind == "entries":
+        is_asked = are_further or bool(other_days(reading)) or "date" in reading.may_lack
+        rows = _without_waiting(reading, money, rows, is_asked=is_asked)
+        no_date = rows.without_date
+    for code, noted in (
+        ("rows_without_amount", rows.noted & ~rows.has_amount),
+        ("rows_of_a_report", rows.noted & rows.has_amount),
+    ):
+        reading.note_rows(code, noted, rows=_shown(table, noted))
     reading.ask_of_rows("sum_rows", rows.sums, [table.skip(rows.sums)])
     if rows.reports.any():
         days = [reading.places["date"]] if reading.has("date") else []
@@ -119,15 +124,27 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     return entries
 
 
-def _are_whole(reading: Reading, entries: Mask) -> Mask:
-    """Return the rows that fill each column which all entries fill, and say whose they are: no sum does."""
-    names = [reading.places[field] for field in ("id", "supplier", "category_id") if reading.has(field)]
-    whole = np.full(len(entries), bool(names) and entries.any())
-    for place, column in enumerate(reading.table.columns):
-        blank = cells.blank(column)
-        if place in names[:1] or (place != reading.places.get("date") and not blank[entries].any()):
-            whole &= ~blank
-    return whole
+def _without_waiting(
+    reading: Reading, money: Mapping[str, Figures], rows: _Kinds, *, is_asked: bool
+) -> _Kinds:
+    """Return the kinds of rows where entries that wait for their amount or their day are entries, and noted.
+
+    They fill each other column which all entries fill, and say whose they are: no sum does.
+    """
+    places, entries = reading.places, ~np.logical_or.reduce(rows[:5])
+    names = [places[field] for field in ("id", "supplier", "category_id") if reading.has(field)]
+    for kind, code, lacks in (
+        ("lacking", "entries_without_amount", [*money]),
+        ("without_date", "entries_without_date", ["date"] if not is_asked else []),
+    ):
+        waiting = getattr(rows, kind) & bool(names and lacks and entries.any())
+        for place, column in enumerate(reading.table.columns if waiting.any() else ()):
+            blank = cells.blank(column)
+            is_full = place not in map(places.get, lacks) and not blank[entries].any()
+            waiting &= ~blank if place in names[:1] or is_full else True
+        reading.note_rows(code, waiting)
+        rows = rows._replace(**{kind: getattr(rows, kind) & ~waiting})
+    return rows
 
 
 def _has_balance_alone(reading: Reading) -> Mask:

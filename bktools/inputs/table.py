@@ -1,4 +1,4 @@
-"""Text cells of a file: `Grid` before anything is known of headings, `Table` below them."""
+"""Text cells of a file: `RawTable` before anything is known of headings, `Table` below them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Lines = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Grid:
+class RawTable:
     """Cells of a sheet, or of one reading of a text: all rows as columns of one width."""
 
     columns: Sequence[pa.ChunkedArray]
@@ -83,8 +83,8 @@ class Table:
     company: CompanyInFile | None = None
     # Whether the row of headings is known, rather than proposed.
     is_known: bool = True
-    # The texts of the row above the headings.
-    above: Sequence[str] = ()
+    # The texts of each row above the headings, the nearest first.
+    above: Sequence[Sequence[str]] = ()
     # The currency that stands above the table, as a code or a sign.
     currency: str = ""
     broken: Callable[[], Mapping[tuple[int, int], str]] = dict

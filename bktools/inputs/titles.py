@@ -25,7 +25,7 @@ from bktools.inputs.assignment import MONEY
 from bktools.inputs.formats.format import Total
 from bktools.inputs.notes import Note, note
 from bktools.inputs.reading import Reading
-from bktools.inputs.table import Mask
+from bktools.inputs.table import Mask, Table
 from bktools.inputs.values.amounts import Figures
 from bktools.inputs.values.days import lacks_year, may_be_days
 
@@ -60,7 +60,8 @@ def under_titles(reading: Reading) -> None:
         return
     columns = [own.values(own.own_mark)[0].to_pylist() for own in figures]
     signs = [-1 if name == "credit" else 1 for name in fields]
-    report = _Report(reading, is_posting, has_amount, columns, signs)
+    places = [reading.places[name] for name in fields]
+    report = _Report(reading, is_posting, has_amount, places, columns, signs)
     has_account = np.full(len(days), False)
     if reading.has("account_code"):
         has_account = ~reading.blank("account_code")
@@ -75,7 +76,8 @@ class _Report(NamedTuple):
     reading: Reading
     is_posting: Mask
     has_amount: Mask
-    # The amounts of each column, and the sign of each column.
+    # The columns of amounts: their places, what they hold, and the sign of each.
+    places: Sequence[int]
     columns: Sequence[Sequence[Decimal | None]]
     signs: Sequence[int]
 
@@ -119,6 +121,12 @@ def _account_words() -> frozenset[str]:
     return terms.headings("account", "account_code")
 
 
+def _above(table: Table, *, are_marked: bool) -> str:
+    """Return the title above the headings: the nearest row with a word for an account, else the last row."""
+    titles = [_title(row, are_marked=are_marked) for row in table.above]
+    return next(filter(None, titles if are_marked else titles[:1]), "")
+
+
 def _is_total_of(title: str, text: str) -> bool:
     """Whether a text is a total that names a title, or its code alone."""
     code = _parts(title)["code"]
@@ -127,8 +135,11 @@ def _is_total_of(title: str, text: str) -> bool:
 
 
 def _names_one(text: str) -> bool:
-    """Whether a total names an account, other than Totale conto."""
-    return any(terms.normal(word) not in terms.TOTALS | _account_words() for word in text.split())
+    """Whether a total names an account, other than Totale conto, or Totals and ending balance."""
+    is_of_all = terms.are_inside(text, terms.values("balance"))
+    return not is_of_all and any(
+        terms.normal(word) not in terms.TOTALS | _account_words() for word in text.split()
+    )
 
 
 def _parts(title: str) -> Mapping[str, str]:
@@ -140,7 +151,7 @@ def _parts(title: str) -> Mapping[str, str]:
 class _Titles(NamedTuple):
     """The titles of a table, and the totals of titles."""
 
-    # Postings, and rows with an amount that are no totals: they are asked about. Each has its titles.
+    # The titles of each posting, and of each row that has an amount alone, which is asked about.
     paths: dict[int, _Path]
     # The text of each total, its row, and the postings of its title.
     totals: Sequence[tuple[str, int, Sequence[int]]]
@@ -150,19 +161,27 @@ class _Titles(NamedTuple):
     are_marked: bool
 
 
-def _titles(report: _Report, end: int | None) -> _Titles:
+def _titles(report: _Report, end: int) -> _Titles:
     """Return the titles of a table: texts that stand alone in the columns before `end`."""
     table = report.reading.table
     others = np.flatnonzero(~report.is_posting).tolist()
     columns = [column.take(others).to_pylist() for column in table.columns[:end]]
     texts = [[*filter(None, map(str.strip, row))] for row in zip(*columns, strict=True)]
-    are_marked = any(map(_behind_account, (table.above, *texts)))
-    above, *names = (_title(own, are_marked=are_marked) for own in (table.above, *texts))
+    are_marked = any(map(_behind_account, (*table.above, *texts)))
+    above, *names = (
+        _above(table, are_marked=are_marked),
+        *(_title(own, are_marked=are_marked) for own in texts),
+    )
     firsts = [own[0] if own else "" for own in texts]
     all_totals = [text for text in firsts if terms.report_rank(text) == terms.MAYBE]
     all_names = {above, *names} - {""}
-    with_total = {name for name in all_names if any(_is_total_of(name, text) for text in all_totals)}
+    with_total = {
+        name for name in all_names if any(name != text and _is_total_of(name, text) for text in all_totals)
+    }
     texts_of = dict(zip(others, zip(firsts, names, strict=True), strict=True))
+    # Titles with codes in the column of accounts, below its heading, are the accounts.
+    are_headed = report.reading.places.get("account_code") == 0 and bool(with_total)
+    are_marked |= are_headed and all(_parts(name)["code"] for name in with_total)
     # The open titles, each with its postings.
     opened: list[tuple[str, list[int]]] = [(above, [])] if above else []
     paths: dict[int, _Path] = {}
@@ -171,9 +190,10 @@ def _titles(report: _Report, end: int | None) -> _Titles:
         text, name = texts_of.get(row, ("", ""))
         rank = terms.report_rank(text)
         closed = [at for at, (title, _) in enumerate(opened) if _is_total_of(title, text)]
-        if report.is_posting[row] or (report.has_amount[row] and not (closed or rank)):
+        is_headed = name in with_total
+        if report.is_posting[row] or (report.has_amount[row] and not (closed or rank or is_headed)):
             paths[row] = tuple(title for title, _ in opened)
-            for _, postings in opened if report.is_posting[row] else ():
+            for _, postings in opened:
                 postings.append(row)
         elif closed:
             totals.append((text, row, opened[closed[-1]][1]))
@@ -181,7 +201,7 @@ def _titles(report: _Report, end: int | None) -> _Titles:
         elif rank == terms.MAYBE and opened and opened[-1][0] not in with_total and _names_one(text):
             facts = {"name": text, "line": int(table.lines[row]), "account": opened[-1][0]}
             of_others.append(note("total_of_another", **facts))
-        elif name and not report.has_amount[row] and (name in with_total or not rank):
+        elif is_headed or (name and not (report.has_amount[row] or rank)):
             # Without a total, the account above ends where the next one begins.
             opened = [*(one for one in opened if one[0] in with_total), (name, [])]
     return _Titles(paths, totals, of_others, are_marked)
@@ -191,11 +211,11 @@ def _take_titles(report: _Report, *, are_accounts: bool) -> bool:
     """Make columns of the titles above postings; return whether each posting has titles that are certain."""
     reading, table = report.reading, report.reading.table
     balances = [place for place in reading.free() if reading.seen(place).says_balance]
-    titles = _titles(report, min(balances, default=None))
+    titles = _titles(report, min([*balances, *report.places]))
     postings = {row: path for row, path in titles.paths.items() if report.is_posting[row]}
     are_accounts |= titles.are_marked
-    # Titles have totals or balances, or their postings balance as a whole.
-    is_certain = bool(titles.totals or balances) or not report.net(*postings)
+    # Titles have totals, balances or a word for accounts, or their postings balance as a whole.
+    is_certain = bool(titles.totals or balances or titles.are_marked) or not report.net(*postings)
     if not all(postings.values()) or not (is_certain if are_accounts else titles.totals):
         return False
     for text, row, own in titles.totals:

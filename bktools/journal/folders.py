@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from bktools.caller import in_shell
 from bktools.journal.memory import Memory, memories
-from bktools.settings import SANDBOX, Settings, folder_name_of, name_of
+from bktools.settings import SANDBOX, Settings, environment_name, folder_name_of
 
 FILE = "journal.sqlite"
 
 # What a person fills in: as it is printed, it is refused.
 WORD = '--by NAME --evidence "..."'
-# The command that clears entries, by their IDs.
-CLEARING = f"export not-booked ENTRIES {WORD}"
 # The commands that go on with the present journal, and that take a file's history into the database.
 RESTORE, MOVE = f"journal restore {WORD}", "journal move --by NAME"
 
@@ -37,7 +35,7 @@ def environment_of(settings: Settings) -> str:
         return settings.environment
     known = {memory.environment for memory in memories_of_address(settings)}
     # Several are an error as soon as something is to be written.
-    return known.pop() if len(known) == 1 else name_of(settings.environment)
+    return known.pop() if len(known) == 1 else environment_name(settings.environment)
 
 
 def folder_of(settings: Settings) -> Path:
@@ -67,6 +65,11 @@ def another_name(settings: Settings) -> dict[str, str] | None:
             facts = {"before": memory.environment, "asked": own, "address": memory.address}
             return facts | {"other": memory.location}
     return None
+
+
+def clearing(ids: Iterable[str]) -> str:
+    """Return the command that clears entries, by their IDs."""
+    return f"export not-booked {' '.join(ids)} {WORD}"
 
 
 def command_for(environment: str, words: str, company_id: str | None = None) -> str:

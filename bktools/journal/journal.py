@@ -124,13 +124,13 @@ class Journal(Records):
 
     # Reading batches
 
-    def state_of(self, batch_id: str) -> Row | None:
+    def row_of(self, batch_id: str) -> Row | None:
         """Return the row of a batch, None where there is none."""
         return self.row("SELECT * FROM batches WHERE batch_id = $1", batch_id)
 
     def batch(self, batch_id: str) -> Row:
         """Return the row of a batch; raise `JournalError` where there is none."""
-        row = self.state_of(batch_id)
+        row = self.row_of(batch_id)
         if row is None:
             raise refusal("no_such_batch", batch=batch_id, command=self.command("export status"))
         return row

@@ -12,8 +12,10 @@ from pathlib import Path
 import filelock
 
 from bktools import disk
+from bktools.caller import ON_WINDOWS
 from bktools.errors import JournalBusyError, StorageError
 from bktools.journal.sentences import line_of
+from bktools.wording import reason_of
 
 LOCKS = "locks"
 # Seconds to wait for a company's lock: a process that only checks for killed senders holds it for a moment.
@@ -47,7 +49,7 @@ def held(path: Path, patience: float, busy: str) -> Iterator[None]:
         except filelock.Timeout:
             raise JournalBusyError(busy) from None
     try:
-        if not disk.ON_WINDOWS and _flock(path, exclusive=True) is None:
+        if not ON_WINDOWS and _flock(path, exclusive=True) is None:
             raise no_locks(path, "it gives one lock to two at once")
         yield
     finally:
@@ -62,7 +64,7 @@ def no_locks(path: Path, reason: str) -> StorageError:
 def _without_locks(path: Path) -> str:
     """Return why a drive does not lock files, "" where it does."""
     error = _flock(path, exclusive=False)
-    return "" if error is None or error.errno in _IS_HELD else error.strerror or str(error)
+    return "" if error is None or error.errno in _IS_HELD else reason_of(error)
 
 
 def _flock(path: Path, *, exclusive: bool) -> OSError | None:

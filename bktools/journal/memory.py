@@ -20,6 +20,7 @@ from bktools.errors import StorageError
 from bktools.journal.computer import this_computer
 from bktools.journal.lock import LOCKS, PATIENCE, held
 from bktools.journal.sentences import line_of
+from bktools.wording import reason_of
 
 log = logging.getLogger("bktools")
 
@@ -75,8 +76,7 @@ def read_memory(folder: Path) -> Memory:
         log.warning("this machine's memory %s is damaged: %s", path, error)
         return Memory()
     except OSError as error:
-        reason = disk.reason_of(error)
-        raise StorageError(line_of("memory_unreadable", path=path, reason=reason)) from error
+        raise StorageError(line_of("memory_unreadable", path=path, reason=reason_of(error))) from error
 
 
 def memories(root: Path) -> Iterator[Memory]:

@@ -67,7 +67,7 @@ def move(settings: Settings, *, by: str) -> Row:
 def _require_right_file(settings: Settings) -> None:
     with WritableJournal(replace(settings, journal=None)) as journal:
         require_right(journal)
-        for row in journal.rows("SELECT batch_id, company_id FROM batches WHERE state = 'SENDING'"):
+        if row := journal.row("SELECT batch_id, company_id FROM batches WHERE state = 'SENDING' LIMIT 1"):
             status = journal.command("export status", row["company_id"])
             raise refusal("sender_ended_before_move", **row, command=status)
 
@@ -88,5 +88,5 @@ def _copy(target: Records, connection: Connection, *, file: File, by: str) -> No
 
 
 def _require_whole(journal: Records, code: str) -> None:
-    for fault in journal.damage():
-        raise StorageError(line_of(code, location=journal.location, fault=fault))
+    if faults := journal.damage():
+        raise StorageError(line_of(code, location=journal.location, fault=faults[0]))

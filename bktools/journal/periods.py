@@ -87,7 +87,7 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
     company : str, optional
         UUID or short name of a company. Default: all companies in the journal.
     service : Service, optional
-        Default: the configured one. Only its journal is read; nothing is sent.
+        Default: the configured one. Only its journal is used; nothing is sent.
 
     Returns
     -------
@@ -295,7 +295,7 @@ def _set_state(
         before, _ = state_of(journal, company_id, month)
         if before == state:
             raise refusal("period_has_state", period=month, company=company_id, state=state)
-        for batch in journal.rows(_UNFINISHED, company_id, month) if state == CLOSED else ():
+        if state == CLOSED and (batch := journal.row(_UNFINISHED, company_id, month)):
             code = "unsent" if batch["state"] == "PLANNED" else "in_doubt"
             outcome = ("released",) if batch["state"] == "PLANNED" else ()
             command = journal.resolve_command(batch["batch_id"], company_id, *outcome)
@@ -319,7 +319,7 @@ def totals_of(sent: pa.Table, held: pa.Table) -> list[dict[str, Any]]:
     }
     totals: dict[tuple[Any, Any], dict[str, Any]] = {}
     for name, table in parts.items():
-        for row in summed(table, "period", "currency").to_pylist():
+        for row in summed(table, "period", "currency").to_dicts():
             about = {"period": row["period"], "currency": row["currency"], **dict.fromkeys(PARTS, 0)}
             total = totals.setdefault((row["period"], row["currency"]), about)
             # What adds up to nothing has an amount, too.
@@ -334,19 +334,13 @@ def booked_and_held(waiting: pa.Table) -> tuple[pa.Table, pa.Table]:
     return waiting.filter(is_booked), waiting.filter(pc.invert(is_booked))
 
 
-def sent_entries(
-    journal: Journal,
-    company_id: str,
-    history: pa.Table | None = None,
-    prepared: Mapping[str, str] | None = None,
-) -> pa.Table:
+def sent_entries(journal: Journal, company_id: str, prepared: Mapping[str, str] | None = None) -> pa.Table:
     """Return the entries of a company that were sent or may have been.
 
-    `sent_by` is the person who prepared the close, or the process that sent outside of a close. `history` is
-    what `export_jobs.history_of` returned for "sent", where it was read; `prepared` has the person of a plan
-    whose close is not recorded yet.
+    `sent_by` is the person who prepared the close, or the process that sent outside of a close. `prepared`
+    has the person of a plan whose close is not recorded yet.
     """
-    history = history_of(journal, "sent", company_id) if history is None else history
+    history = history_of(journal, "sent", company_id)
     is_live = pc.is_in(history["state"], pa.array(MAYBE_SENT, TEXT))
     sent = history.filter(pc.and_(is_live, pc.equal(history["company_id"], company_id)))
     persons = {row["plan_id"]: row["prepared_by"] for row in closes_of(journal, company_id)} | dict(

@@ -67,7 +67,7 @@ _LIKE_SQLITE = f"""
 
 
 class _Connection:
-    """A connection with the parameters and rows that `records.Connection` describes."""
+    """A connection with the parameters and rows that `database.Connection` describes."""
 
     def __init__(self, raw: psycopg.Connection[dict[str, Any]]) -> None:
         self.raw = raw

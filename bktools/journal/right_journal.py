@@ -13,12 +13,12 @@ from typing import Any
 
 from bktools.errors import JournalError
 from bktools.journal.folders import (
-    CLEARING,
     FILE,
     MOVE,
     RESTORE,
     WORD,
     another_name,
+    clearing,
     environment_of,
     folder_of,
     is_own,
@@ -192,7 +192,7 @@ def company_refusal(
         return None
     next_day = (dt.date.fromisoformat(day) + dt.timedelta(days=1)).isoformat()
     composing = journal.command("export compose ENTRIES --ledger LEDGER --exported-at DATE", company_id)
-    saying = journal.command(CLEARING.replace("ENTRIES", waiting[0]), company_id)
+    saying = journal.command(clearing(waiting[:1]), company_id)
     about = {"company": company_id, "day": day, "next_day": next_day, "count": len(waiting)}
     return refusal(f"needs_ledger_{why}", **about, first=waiting[0], command=composing, not_booked=saying)
 

@@ -21,6 +21,7 @@ from bktools import disk
 from bktools.errors import StorageError
 from bktools.journal.memory import locked
 from bktools.journal.sentences import line_of, sentence_of
+from bktools.wording import reason_of
 
 log = logging.getLogger("bktools")
 
@@ -101,9 +102,7 @@ def lines_from(folder: Path, offset: int = 0) -> tuple[list[SentLine], int]:
     except (FileNotFoundError, NotADirectoryError):
         return [], 0
     except OSError as error:
-        raise StorageError(
-            line_of("sent_log_unreadable", path=path, reason=error.strerror or error)
-        ) from error
+        raise StorageError(line_of("sent_log_unreadable", path=path, reason=reason_of(error))) from error
     # A last line that is not whole yet is read the next time.
     whole = content.rfind(b"\n") + 1
     lines = []

@@ -23,6 +23,7 @@ from bktools.journal.database import ROWS_AT_ONCE, Row
 from bktools.journal.lock import LOCK_PATIENCE, PATIENCE, no_locks, sending_for
 from bktools.journal.schema import Rule
 from bktools.journal.sentences import line_of, refusal
+from bktools.wording import reason_of
 
 CHECKSUM_BYTES = 8  # at the end of each page
 COMPANIONS = ("-journal", "-wal", "-shm")  # suffixes of the files that SQLite keeps beside a database
@@ -47,7 +48,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Connection:
-    """A connection with the parameters and rows that `records.Connection` describes."""
+    """A connection with the parameters and rows that `database.Connection` describes."""
 
     def __init__(self, raw: apsw.Connection) -> None:
         self.raw = raw
@@ -77,7 +78,7 @@ class Sqlite:
 
     def is_empty(self) -> bool:
         """Whether the journal's tables are missing."""
-        return _is_empty(self.connection.raw)
+        return not list(self.connection.raw.execute("SELECT 1 AS one FROM sqlite_schema LIMIT 1"))
 
     def trigger(self, rule: Rule) -> str:
         """Return the statement that creates the trigger of a rule."""
@@ -148,7 +149,8 @@ class Sqlite:
                 disk.replace(unfinished, target)
                 disk.folder_to_disk(target.parent)
             except (OSError, apsw.Error) as error:
-                raise StorageError(line_of("backup_not_written", target=target, reason=error)) from error
+                reason = reason_of(error)
+                raise StorageError(line_of("backup_not_written", target=target, reason=reason)) from error
             finally:
                 remove_with_companions(unfinished)
 
@@ -167,7 +169,8 @@ class Sqlite:
                 raise no_locks(self._path, str(error)) from error
             if isinstance(error, _DAMAGE) or code == apsw.SQLITE_IOERR_DATA:
                 raise StorageError(line_of("damaged", location=self.location, reason=error)) from error
-            raise StorageError(line_of(f"not_{what}", location=self.location, reason=error)) from error
+            reason = reason_of(error)
+            raise StorageError(line_of(f"not_{what}", location=self.location, reason=reason)) from error
 
 
 @cache
@@ -214,10 +217,6 @@ def _require_wal(connection: apsw.Connection, path: Path) -> None:
 
 def _as_mapping(cursor: apsw.Cursor, values: tuple[Any, ...]) -> Row:
     return dict(zip((column[0] for column in cursor.get_description()), values, strict=True))
-
-
-def _is_empty(connection: apsw.Connection) -> bool:
-    return not list(connection.execute("SELECT 1 AS one FROM sqlite_schema LIMIT 1"))
 
 
 def _copy(source: apsw.Connection, target: Path | str) -> None:

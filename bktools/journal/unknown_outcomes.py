@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import json
+from collections.abc import Sequence
+from decimal import Decimal
+from operator import itemgetter
 
+from bktools.frames.sums import total
 from bktools.journal.database import Row
 from bktools.journal.journal import Journal
 from bktools.journal.records import named
@@ -26,16 +31,23 @@ def how_to_resolve(journal: Journal, row: Row) -> str:
     """Return one line with the batch whose outcome is unknown and the command that resolves it."""
     sql = """SELECT entry_id, date, supplier, amount, currency
         FROM batch_entries LEFT JOIN entry_data USING (batch_id, entry_id)
-        WHERE batch_id = $1 ORDER BY entry_id LIMIT $2"""
-    entries = [
-        words().entry(one["date"], one["supplier"], one["amount"], one["currency"]) or one["entry_id"]
-        for one in journal.rows(sql, row["batch_id"], SHOWN_ENTRIES)
-    ]
+        WHERE batch_id = $1 AND entry_id IN
+            (SELECT entry_id FROM batch_entries WHERE batch_id = $1 ORDER BY entry_id LIMIT $2)
+        ORDER BY entry_id, split_line"""
+    lines = journal.rows(sql, row["batch_id"], SHOWN_ENTRIES)
+    entries = [_named(id_, [*of]) for id_, of in itertools.groupby(lines, itemgetter("entry_id"))]
     named = words().listed(entries, of=row["entries"])
     company = journal.settings.title_of(row["company_id"])
     listed = journal.command(f"export status --entries --batch {row['batch_id']}", row["company_id"])
     resolving = journal.resolve_command(row["batch_id"], row["company_id"])
     return line_of("resolve", **row, company=company, named=named, listed=listed, command=resolving)
+
+
+def _named(entry_id: str, lines: Sequence[Row]) -> str:
+    """Return an entry in a few words, with the sum of its lines; its ID where nothing more is known."""
+    first, amounts = lines[0], [Decimal(line["amount"]) for line in lines if line["amount"]]
+    amount = total(amounts) if amounts else None
+    return words().entry(first["date"], first["supplier"], amount, first["currency"]) or entry_id
 
 
 def lasts_seconds(job: str | None) -> int:

@@ -202,6 +202,7 @@ class _Findings:
             "last_day": facts["last"],
             "entries": len(rows),
             "exported": facts["exported"],
+            "currency": matched.currency,
             "ledger": facts["booked"],
             "difference": facts["difference"],
             "reason": reason,

@@ -15,16 +15,13 @@ import pyarrow.compute as pc
 from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
 from bktools.frames.columns import (
-    refuse_gaps,
-    require_columns,
-    require_kinds,
     split_lines,
     tables_in_one_scale,
     texts_of,
-    with_types,
     without_columns,
 )
 from bktools.frames.incoming import in_memory, source_of
+from bktools.frames.typed import Shape, checked
 from bktools.ledger.whole_numbers import are_distinct
 from bktools.wording import Sentence
 
@@ -61,10 +58,19 @@ TEXTS = {
     },
 }
 AMOUNTS = {"exported": {"amount": "cents"}, "ledger": {"amount": "cents", "foreign_amount": "fcents"}}
-# The columns that each frame must have, without gaps, and the function that returns such a frame.
-REQUIRED = {
-    "exported": (("entry_id",), "load_export_jobs(entries=True)"),
-    "ledger": (("account_code", "date", "amount"), "read_general_ledger"),
+SHAPES = {
+    name: Shape(
+        source,
+        needed,
+        {"date": schema.DATE}
+        | dict.fromkeys(TEXTS[name], schema.TEXT)
+        | dict.fromkeys(AMOUNTS[name], schema.MONEY),
+        filled=needed,
+    )
+    for name, source, needed in (
+        ("exported", "load_export_jobs(entries=True)", ("entry_id",)),
+        ("ledger", "read_general_ledger", ("account_code", "date", "amount")),
+    )
 }
 # Columns without which less is compared, by frame.
 EXPECTED = {
@@ -133,10 +139,9 @@ def read(
         names = ["entry_id" if name == "id" else name for name in entries.column_names]
         entries = entries.rename_columns(names)
     of_posting = [name for name in entries.column_names if name.startswith(OF_POSTING)]
-    entries = _checked(without_columns(entries, [*ADDED, *of_posting]), "exported")
+    entries = without_columns(entries, [*ADDED, *of_posting])
+    entries = checked(entries, "exported", SHAPES["exported"])
     entries, postings, _ = tables_in_one_scale(entries, postings, CENTS)
-    if postings.schema.field("amount").type.bit_width > schema.MONEY.bit_width:
-        raise InputError(Sentence("error.too_many_digits", most=schema.DIGITS), source="exported and ledger")
     not_sent: dict[str, int] = {}
     if are_sent and "state" in entries.column_names:
         was_sent = pc.is_in(entries["state"], pa.array([*schema.MAYBE_SENT, None], schema.TEXT))
@@ -154,7 +159,7 @@ def read(
 
 def postings_in(ledger: Any) -> pa.Table:
     """Return a ledger as an Arrow table; raise when it cannot be matched."""
-    return _checked(in_memory(ledger, "ledger"), "ledger")
+    return checked(in_memory(ledger, "ledger"), "ledger", SHAPES["ledger"])
 
 
 def options_of(
@@ -169,16 +174,6 @@ def options_of(
         raise ArgumentError("style", Sentence("rule.one_of", choices=", ".join(schema.STYLES)), style)
     is_reversed = source.get("reverse_sign") if reverse_sign is None else reverse_sign
     return {"style": style, "reverse_sign": is_reversed}
-
-
-def _checked(table: pa.Table, name: str) -> pa.Table:
-    """Return a table with one type for all texts and dates that are used; raise when it cannot be matched."""
-    needed, source = REQUIRED[name]
-    kinds = dict.fromkeys(TEXTS[name], "text") | dict.fromkeys(AMOUNTS[name], "an exact number")
-    require_columns(name, table.column_names, needed, source)
-    require_kinds(name, table.schema, kinds | {"date": "a date"})
-    refuse_gaps(name, {column: table.column(column).null_count for column in needed})
-    return with_types(table, dict.fromkeys(TEXTS[name], schema.TEXT) | {"date": schema.DATE}, name)
 
 
 def _lacking(entries: pa.Table, postings: pa.Table) -> Iterator[str]:

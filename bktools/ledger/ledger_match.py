@@ -46,8 +46,8 @@ class LedgerMatch(Result):
         one, and facts.
     open_groups : DataFrame
         One row per open group: accounts, first_day, last_day, entries (number), exported (with its currency),
-        ledger, difference, reason, vouchers (postings to look at), likeliest (the three likeliest entries),
-        entry_ids.
+        currency (the ledger's), ledger, difference, reason, vouchers (postings to look at), likeliest (the
+        three likeliest entries), entry_ids.
     unchecked : tuple of str
         What was not compared, and why.
     not_from_export : int
@@ -142,7 +142,7 @@ class LedgerMatch(Result):
         lines = [*self.sums, *self.account_lines(".open_accounts"), *self.remarks]
         parts = [
             views.heading(self.headline),
-            as_html(self._named, self.words, "ledger", "entries", ".findings"),
+            as_html(self._named, self.words, "ledger", "entries"),
             views.table([""], [[line] for line in lines], total=len(lines)),
         ]
         return "".join(parts)

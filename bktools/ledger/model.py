@@ -2,45 +2,52 @@
 
 A ledger books GROUPS of entries as VOUCHERS. The BOOKING UNIT says which entries make a group: one entry, the
 lines of one receipt, a document, a supplier's day, a day, a week, a batch or a month, over all accounts or
-account by account. The COST SIDE of a voucher is all of it but its contra accounts. It is the total of its
-group, to the cent, on the group's accounts. The voucher follows in the GATE: so many days after the group as
-in this ledger usually.
+account by account. The COST SIDE of a voucher is all of it but its contra accounts; it is the group's total,
+to the cent, on the group's accounts. A voucher follows its group within the GATE: as many days as this ledger
+usually takes, such as 2 to 4.
 
 1. Vouchers go by number, else by document, else by the running balance. A contra account (creditor, bank,
-   card, clearing) carries at least half of the costs in most of its vouchers, and most of its amounts stay
-   there. What waits on a clearing account that gives its amounts to cost accounts is a cost. Without a contra
-   account there is no cost side, and all stays open.
+   card, clearing) carries at least half of the costs in most of its vouchers, and most amounts posted to it
+   are not moved on. What waits on a clearing account, which gives its amounts to costs later, is a cost.
+   Without a contra account there is no cost side, and all stays open.
 2. The booking unit is the one that explains most entries; of two that explain as many, the finer. The gate
-   holds 97% of the vouchers whose amount occurs once; with fewer than five of these it is 0 to 6 days. It
-   counts from the group's day, the end of its week or month, or the day of sending: where it is narrowest,
-   and then where it holds most. What is of a closed month has the first day of the month it was sent for.
-3. Proven: an amount on an account has as many vouchers as groups in one stretch of days. Where nine in ten
-   vouchers carry a text of their entry, one without it proves nothing.
-4. Tax: what makes costs gross. A cost is a fixed share of its amount, by account or tax code: less the tax,
-   or less the part of it that is input tax. The shares are solved from all vouchers together, and give most
-   of their postings, to the cents of rounding. Then each account of a voucher, or each of its lines, is a
-   voucher of its own; also where more lines than vouchers agree: beside a fee, or what is retained.
-5. Foreign entries compare by original amounts, if the ledger keeps them. Else an entry alone in its group is
-   booked at what the one voucher shows that only it can have. No rate is estimated.
-6. Reopened: a proven pair near which a free posting has its amount again (booked twice?) or the opposite
-   (taken back?), on its account and of the entries' kind: by the same contra accounts and cost centre;
-   or with the entry's own words, for a quarter.
-7. Stories tell each open or reopened group: booked, left out, on another account, booked twice, taken back,
-   of another amount. A story costs one for each mistake that it needs (`stories` has the table), and one for
-   each posting of the entries' kind that it leaves unexplained; two, if that names an entry. An entry gets
-   a status where ALL CHEAPEST STORIES AGREE on it. All else is open: a group, its difference, its candidates.
-8. Missing is the last word: the unit explains 80% of the entries, the ledger covers the gate, and nothing
-   free may hold the entry (`lookalikes` has the list).
+   holds 97% of the vouchers whose accounts and amount only one group and one voucher have; with fewer than
+   five of these it is 0 to 6 days. Days count from the group's day, the end of its week or month, or the day
+   of sending: whichever makes the gate narrowest, and then holds most. An entry of a closed month counts from
+   the first day of the month that it was sent for.
+3. Proven: of a total on an account there are as many vouchers as groups in a stretch of days that no gate
+   crosses. Where nine in ten vouchers carry a text of their entry, one without it proves nothing; of a total
+   that occurs once, a word in common is enough.
+4. Tax stands beside the costs in a voucher, so that they add up to the exported (gross) amounts. A cost is a
+   fixed share of its amount, by account or tax code: less its tax, or less the part of it that is input tax.
+   The shares are solved from all vouchers together, and have to give most postings, to the cents of rounding.
+   Where they are used, each account of a voucher, or each of its lines, is a voucher of its own; also where
+   that explains more entries, as beside a fee, or what is retained.
+5. Foreign entries compare by original amounts, if the ledger keeps them. Else an entry alone in its group has
+   the amount of the one voucher, in its gate and on its account, that no other entry can have. No rate is
+   estimated.
+6. Reopened, for the stories to decide: a proven pair beside which a free posting has its amount again, or the
+   opposite: on its account, by the same contra accounts and cost centre, within 45 days; or with a number
+   that only its own texts have, for a quarter.
+7. Stories tell each open or reopened group: booked (in the gate or late), left out, on another account,
+   booked twice, taken back, of another amount. A story costs one for each mistake that it needs (late is one,
+   from a week on two; other words than the ledger's vouchers carry are two; the table in `stories` has all),
+   and one for each posting of the entries' kind that it leaves unexplained; two, if the posting's text names
+   an entry by its ID, its document, or its supplier and description. An entry gets a status where ALL
+   CHEAPEST STORIES AGREE on it. All else is open: a group, its difference, its candidates.
+8. Missing is the last word: 80% of the entries that can be compared have their amount in the ledger, its days
+   reach from the first to the last day of the gate, and nothing free may hold the entry (`lookalikes` has the
+   list). Two entries of one account that cancel each other within a week are open: a ledger may book neither.
 
-If the unit explains less than half of five or more entries, only exact pairs are booked. An entry whose gate
-is outside of the ledger's days is not comparable. What takes back comes after; a charge of a month later is
-another month's.
+If the unit explains less than half of five or more entries, only exact pairs are booked. An entry without an
+account, or whose gate lies wholly outside of the ledger's days, is not comparable. What takes back comes
+after; a charge of a month later is another month's, unless its text names the entry.
 
 It cannot tell which entry of a sum has an amount that is some units off, which of equal entries is missing,
-accounts that are mapped, or a sum with a foreign entry and others.
+accounts that the ERP replaces by others, or a sum with a foreign entry and others.
 
-Asserted: pairs have equal accounts and totals, and are in the gate; a group has one voucher, and a posting
-one group; an entry gets its status once, and each gets one.
+Asserted: pairs have equal accounts and totals, and are in the gate; a proven group has one voucher, and a
+posting one group; an entry gets its status once, and each gets one.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ from bktools.wording import Words
 
 NOT_FROM_EXPORT = "matched to no entry"
 OPEN_GROUPS = (
-    *("accounts", "first_day", "last_day", "entries", "exported", "ledger", "difference", "reason"),
-    *("vouchers", "likeliest", "entry_ids"),
+    *("accounts", "first_day", "last_day", "entries", "exported", "currency", "ledger", "difference"),
+    *("reason", "vouchers", "likeliest", "entry_ids"),
 )
 # The codes and facts of a finding, with its sentences.
 FINDING = ("check", "severity", "about", "message", "to_do", "who", "reason")

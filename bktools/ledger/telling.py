@@ -74,11 +74,11 @@ class Telling:
                 elif Status.MISSING not in states:
                     self._give(x, states, shown)
             chosen = [one[group.number].pieces for one in search.solutions if possible]
-            told = [[pieces[own] for own in sorted(some)] for some in chosen]
+            versions = [[pieces[own] for own in sorted(some)] for some in chosen]
             if opened:
-                self._leave(group, opened, shown, [own for own in told if own])
+                self._leave(group, opened, shown, [own for own in versions if own])
                 continue
-            self._hold(group, told[0])
+            self._hold(group, versions[0])
             if abs(sum(piece.gross for piece in shown) - group.total) <= 1:  # a cent of tax
                 self._match(group, shown)
         # A piece of another amount may hold more than the one entry.
@@ -139,17 +139,21 @@ class Telling:
         group: Group,
         opened: Sequence[Entry],
         shown: Sequence[Piece],
-        told: Sequence[Sequence[Piece]],
+        versions: Sequence[Sequence[Piece]],
     ) -> None:
         """Leave entries open, with the difference of their group where its postings are known.
 
-        `told`: what each of the stories has of the ledger. An entry with a finding of its own is not in the
+        `versions`: what each of the stories has of the ledger. An entry with a finding of its own is not in the
         difference.
         """
         held, status = self._holds[group.number], self.papers.draft.status
         on_time = [piece for piece in held if self.practice.is_on_time(group, piece)]
         counted = (
-            told[0] if told and told.count(told[0]) == len(told) else on_time if len(on_time) == 1 else []
+            versions[0]
+            if versions and versions.count(versions[0]) == len(versions)
+            else on_time
+            if len(on_time) == 1
+            else []
         )
         wrong = [x for x in group.entries if x not in opened and status[x.e] not in ARRIVED]
         others = self.papers.group(group.number, (x for x in group.entries if x not in wrong))

@@ -11,20 +11,13 @@ import pyarrow as pa
 
 from bktools.errors import ArgumentError
 from bktools.frames import schema
-from bktools.frames.columns import refuse_gaps, require_columns, require_kinds
+from bktools.frames.columns import refuse_gaps, with_missing
 from bktools.frames.incoming import in_memory, source_of
-from bktools.frames.schema import KNOWN_STATES
+from bktools.frames.schema import COUNT, FLAG, KNOWN_STATES, TEXT
+from bktools.frames.typed import Shape, checked
+from bktools.wording import Sentence
 
 c = pl.col
-
-SCHEMAS: Mapping[str, pa.Schema] = {
-    "chart": schema.CHART,
-    "accounts": schema.ACCOUNTS,
-    "categories": schema.CATEGORIES,
-}
-
-# The function that returns such a frame.
-SOURCES = {"chart": "read_chart_of_accounts", "accounts": "load_accounts", "categories": "load_categories"}
 
 COMPANY, TAX_CODE = "company_id", "tax_code_external_id"
 # Where an account is in its file, for messages.
@@ -47,6 +40,19 @@ USED: Mapping[str, tuple[str, ...]] = {
 
 # Columns for messages, which no check reads: when a list of accounts was imported.
 READ = {"accounts": ("updated_at",)}
+
+SHAPES: Mapping[str, Shape] = {
+    noun: Shape(
+        source,
+        tuple(name for name in USED[noun] if not columns.field(name).nullable),
+        {name: FLAG if name == "archived" else TEXT for name in USED[noun] if name != LINE},
+    )
+    for noun, source, columns in (
+        ("chart", "read_chart_of_accounts", schema.CHART),
+        ("accounts", "load_accounts", schema.ACCOUNTS),
+        ("categories", "load_categories", schema.CATEGORIES),
+    )
+}
 
 # Columns without gaps. The chart's external IDs may have gaps: each is a finding. Its companies may have some
 # where the frames have exactly one company.
@@ -77,7 +83,7 @@ class Frames:
 
 def comparable(tables: Mapping[str, pa.Table]) -> Frames:
     """Return frames from `read` as checks compare them; raise when a column has gaps."""
-    typed = {noun: _typed(noun, table) for noun, table in tables.items()}
+    typed = {noun: _as_compared(noun, table) for noun, table in tables.items()}
     companies = {company for frame in typed.values() for company in frame[COMPANY].unique().drop_nulls()}
     empty = {noun: {name: typed[noun][name].null_count() for name in names} for noun, names in FILLED.items()}
     check_gaps(empty, len(companies))
@@ -92,23 +98,17 @@ def comparable(tables: Mapping[str, pa.Table]) -> Frames:
     )
 
 
-def _typed(noun: str, table: pa.Table) -> pl.DataFrame:
-    """Return the used columns of a frame, each in its type; one that it lacks is null."""
-    frame = pl.DataFrame(table)
-    kinds = {"archived": pl.Boolean, LINE: pl.Int64}
-    # A chart may have a column of this name that holds no lines.
-    is_line = frame.schema.get(LINE, pl.Null()).is_numeric()
-    columns = {
-        name: (c(name) if name in frame.columns and (name != LINE or is_line) else pl.lit(None)).cast(
-            kinds.get(name, pl.String)
-        )
-        for name in USED[noun]
-    }
-    columns[COMPANY] = columns[COMPANY].str.to_lowercase()
+def _as_compared(noun: str, table: pa.Table) -> pl.DataFrame:
+    """Return the used columns of a frame, companies in lower case; one that the frame lacks is null."""
+    frame = pl.DataFrame(with_missing(table, pa.schema({**SHAPES[noun].types, LINE: COUNT})))
     if noun == "chart":
-        # A name of white space is none.
-        columns["name"] = pl.when(columns["name"].str.strip_chars() != "").then(columns["name"])
-    return frame.select(**columns)
+        # A chart may have a column of this name that holds no lines, and a name of white space is none.
+        is_line = frame[LINE].dtype.is_numeric()
+        frame = frame.with_columns(
+            pl.when(c.name.str.strip_chars() != "").then(c.name).alias("name"),
+            pl.when(is_line).then(LINE).alias(LINE).cast(pl.Int64),
+        )
+    return frame.with_columns(c.company_id.str.to_lowercase()).select(USED[noun])
 
 
 def read(frames: Mapping[str, Any]) -> dict[str, pa.Table]:
@@ -116,10 +116,10 @@ def read(frames: Mapping[str, Any]) -> dict[str, pa.Table]:
     tables = {
         noun: in_memory(frame, noun, (*USED[noun], *READ.get(noun, ()))) for noun, frame in frames.items()
     }
-    for noun, table in tables.items():
-        check_columns(noun, table.schema)
-        if noun == "chart":
-            tables[noun] = _without_unread_tax_codes(table, source_of(frames[noun]).get("columns"))
+    tables = {noun: checked(table, noun, SHAPES[noun]) for noun, table in tables.items()}
+    if "chart" in tables:
+        columns = source_of(frames["chart"]).get("columns")
+        tables["chart"] = _without_unread_tax_codes(tables["chart"], columns)
     return tables
 
 
@@ -130,14 +130,6 @@ def _without_unread_tax_codes(chart: pa.Table, columns: Collection[str] | None) 
     return chart if chart[TAX_CODE].null_count < len(chart) else chart.drop_columns([TAX_CODE])
 
 
-def check_columns(noun: str, columns: pa.Schema) -> None:
-    """Refuse a frame without a required column, or with one of the wrong type."""
-    needed = [name for name in USED[noun] if not SCHEMAS[noun].field(name).nullable]
-    require_columns(noun, columns.names, needed, SOURCES[noun])
-    kinds = {name: "true or false" if name == "archived" else "text" for name in USED[noun] if name != LINE}
-    require_kinds(noun, columns, kinds)
-
-
 def check_gaps(empty: Mapping[str, dict[str, int]], companies: int) -> None:
     """Refuse gaps in columns that must be filled; `empty` counts empty rows by noun and column of FILLED."""
     for noun, counts in empty.items():
@@ -145,8 +137,4 @@ def check_gaps(empty: Mapping[str, dict[str, int]], companies: int) -> None:
             noun, {name: count for name, count in counts.items() if (noun, name) != ("chart", COMPANY)}
         )
     if empty["chart"][COMPANY] and companies != 1:
-        seen = f"{companies} companies" if companies else "no company"
-        raise ArgumentError(
-            "chart",
-            f"has rows without a company, and the frames have {seen}: add a column company_id to the chart",
-        )
+        raise ArgumentError("chart", Sentence("rule.chart_without_company", count=companies))

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from bktools.frames.incoming import in_memory, is_spark
 from bktools.frames.names import Import
+from bktools.frames.typed import checked
 from bktools.frames.workers import on_workers
 from bktools.reconcile import inputs
 from bktools.reconcile.results import RESULTS, in_order, results
@@ -30,7 +31,7 @@ def collected(frames: Mapping[str, Any], imported: Import) -> tuple[dict[str, pa
 def _on_spark(session: Any, frame: Any, noun: str) -> Any:
     """Check the columns of a frame, and return those that are used as a PySpark frame."""
     if is_spark(frame):
-        inputs.check_columns(noun, in_memory(frame.limit(0), noun).schema)
+        checked(in_memory(frame.limit(0), noun), noun, inputs.SHAPES[noun])
     else:
         (table,) = inputs.read({noun: frame}).values()
         frame = session.createDataFrame(table)

@@ -35,7 +35,7 @@ from bktools.reports.html import notebook, report_of
 from bktools.reports.pictures import PICTURES, pictures_of
 from bktools.reports.workbook import workbook_of
 from bktools.settings import SANDBOX, Settings, folder_name_of
-from bktools.wording import Sentence
+from bktools.wording import Sentence, reason_of
 
 MANIFEST = "manifest.json"
 MANIFEST_VERSION = 2
@@ -80,7 +80,7 @@ def target_of(
     folder: str | Path | None, month: str, settings: Settings, company: str, *, applied: bool
 ) -> Path:
     """Return the folder to write, which is checked; that of a dry run is beside a close that was applied."""
-    books = settings.environment, company, settings.name_of(company)
+    books = settings.environment, company, settings.short_name(company)
     target = Path(folder) if folder else folder_of(month, *books)
     target = target if applied else planned_beside(target)
     check_target(target, *books)
@@ -257,7 +257,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         dt.datetime.fromisoformat(manifest["begun_at"])
         return {name: manifest[name] for name in READ}
     except (OSError, ValueError, TypeError, KeyError) as error:
-        facts = {"folder": str(folder), "why": str(error)}
+        facts = {"folder": str(folder), "why": reason_of(error)}
         raise StorageError(Sentence("error.manifest_unreadable", **facts)) from error
 
 

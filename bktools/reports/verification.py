@@ -18,7 +18,8 @@ REPORT, WORKBOOK, SETTLEMENTS = "report.html", "verification.xlsx", "ledger_sett
 # The tables of the workbook, and the columns of each that come first and are printed.
 SHEETS = {
     "findings": "about severity check message to_do who",
-    "open_groups": "accounts first_day last_day entries exported ledger difference vouchers likeliest",
+    "open_groups": "accounts first_day last_day entries exported currency ledger difference vouchers "
+    "likeliest",
     "totals": "account_code account_name month currency entries exported foreign ledger difference "
     "on_other_accounts not_from_export",
     "matched": "status date supplier description amount currency account_code booked_date booked_amount "

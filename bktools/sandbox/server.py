@@ -16,6 +16,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import uvicorn
 
+from bktools.addresses import LOOPBACK
 from bktools.errors import StorageError
 from bktools.sandbox.app import OnRequest, build_app
 from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller
@@ -23,10 +24,9 @@ from bktools.sandbox.faults import Fault, Faults
 from bktools.sandbox.jobs import as_answered
 from bktools.sandbox.store import State, Store, new_id
 from bktools.sandbox.world import World
-from bktools.wording import Sentence
+from bktools.wording import Sentence, reason_of
 
 DATABASE = "service.sqlite"
-LOOPBACK = "127.0.0.1"
 _START_SECONDS = 60.0
 
 _P = ParamSpec("_P")
@@ -313,8 +313,7 @@ def _listen(port: int) -> socket.socket:
     try:
         listening = socket.create_server((LOOPBACK, port), backlog=2048)
     except OSError as error:
-        why = str(error.strerror).partition(" (while")[0]
-        raise StorageError(Sentence("error.port", port=port, why=why)) from error
+        raise StorageError(Sentence("error.port", port=port, why=reason_of(error))) from error
     # Connections inherit it. Without it each small answer waits 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening

@@ -26,7 +26,7 @@ from bktools.sandbox.jobs import ExportJob
 from bktools.sandbox.nouns import NOUNS
 from bktools.sandbox.paging import Condition, Key, Order, all_of, backwards, beyond
 from bktools.sandbox.world import Account, Company, World, row_json
-from bktools.wording import Sentence
+from bktools.wording import Sentence, reason_of
 
 # Searches and sorts read the fields of categories and employees from their JSON.
 _TABLES = """
@@ -324,8 +324,7 @@ class State:
 
 
 def _unusable(file: Path, error: Exception) -> StorageError:
-    why = disk.reason_of(error) if isinstance(error, OSError) else str(error)
-    return StorageError(Sentence("error.sandbox_unusable", file=str(file), why=why))
+    return StorageError(Sentence("error.sandbox_unusable", file=str(file), why=reason_of(error)))
 
 
 def is_open(file: Path) -> bool:

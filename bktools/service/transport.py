@@ -39,7 +39,7 @@ from bktools.service.sockets import TrackedConnection
 from bktools.service.workers import pause
 from bktools.settings import Secret, Settings
 from bktools.visible import one_line
-from bktools.wording import Sentence, words
+from bktools.wording import Sentence, reason_of, words
 
 Failure = TypeVar("Failure", bound=ServiceError)
 
@@ -158,7 +158,7 @@ class Transport:
             except (httpx.TransportError, OSError) as error:
                 # A worker that must stop gets this error too: whether anything was sent matters more than the
                 # cause.
-                reason = one_line(_clean(str(error), self._settings), LONGEST_REASON) or type(error).__name__
+                reason = one_line(_clean(reason_of(error), self._settings), LONGEST_REASON)
                 if time.monotonic() >= end:
                     reason = words()("error_part.longer_than", seconds=f"{seconds:g}")
                 if not connection.is_sent:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bktools.errors import ConfigurationError
-from bktools.wording import words
+from bktools.wording import reason_of, words
 
 # A command that asks for a password would wait for ever.
 LONGEST_COMMAND = 60
@@ -128,7 +128,7 @@ class TokenSource(Secret):
                     check=False,
                 )
             except (OSError, ValueError) as error:
-                return words()("setting.command_fails", why=str(error), command=self._source)
+                return words()("setting.command_fails", why=reason_of(error), command=self._source)
             except subprocess.TimeoutExpired:
                 return words()("setting.command_waits", seconds=LONGEST_COMMAND, command=self._source)
             if done.returncode:

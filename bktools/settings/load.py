@@ -15,7 +15,8 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -37,11 +38,13 @@ from bktools.settings.values import (
     read_path,
     read_setting,
 )
-from bktools.wording import LANGUAGE_VARIABLE, Sentence, words
+from bktools.wording import LANGUAGE_VARIABLE, Sentence, reason_of, words
 
 # The share of equal letters, of 1, from which an unknown variable is a misspelt setting.
 MISSPELT = 0.75
 
+# Names of environments are read as this setting is.
+PLAIN_TEXT = SETTINGS["company"]
 ADDRESSES = ("base_url", "balance_url")
 # The address at which a setting is used; base_url for all others.
 ADDRESS_OF = {"balance_url": "balance_url", "balance_token": "balance_url"}
@@ -63,10 +66,13 @@ class ConfigFile(NamedTuple):
     content: Mapping[str, Any]
     path: Path
 
+    def where(self, *names: str) -> str:
+        """Return a table and its file, for messages."""
+        return f"[{'.'.join(names)}] in {self.path}"
+
     def table(self, environment: str) -> Values:
         """Return the settings in the table of an environment."""
-        where = f"[{environment}] in {self.path}"
-        table = self.content.get(environment, {})
+        where, table = self.where(environment), self.content.get(environment, {})
         if not isinstance(table, dict):
             raise ConfigurationError(Sentence("setting.no_table", where=where))
         _refuse_unknown(table.keys() - {COMPANIES}, where, *SETTINGS)
@@ -76,16 +82,37 @@ class ConfigFile(NamedTuple):
         """Return the settings above the tables, which are of no connection."""
         return _layer({name: self.content.get(name) for name in TOP}, str(self.path))
 
-    def tables_at(self, address: str) -> list[str]:
-        """Return the environments that have an address."""
-        return [
-            table
-            for table, values in self.content.items()
-            if isinstance(values, dict)
-            and isinstance(own := values.get("base_url"), str)
-            and address_parts(own.strip())
-            and normalised(own) == normalised(address)
-        ]
+    def addresses(self) -> dict[str, str]:
+        """Return the address of each environment that has a usable one, in its normal form."""
+        tables = {name: table for name, table in self.content.items() if isinstance(table, dict)}
+        own = {name: str(table.get("base_url", "")).strip() for name, table in tables.items()}
+        return {name: normalised(address) for name, address in own.items() if address_parts(address)}
+
+    def companies(self, environment: str) -> tuple[dict[str, str], dict[str, Values]]:
+        """Return an environment's companies: the UUID of each short name, and own credentials by UUID."""
+        table, where = (
+            self.content.get(environment, {}).get(COMPANIES, {}),
+            self.where(environment, COMPANIES),
+        )
+        if not isinstance(table, dict):
+            raise ConfigurationError(Sentence("setting.no_companies", where=where))
+        companies, credentials = dict[str, str](), dict[str, Values]()
+        for name, value in table.items():
+            if name == "all" or _UUID.fullmatch(name):
+                raise ConfigurationError(Sentence("setting.company_name", name=name, where=where))
+            own = dict(value) if isinstance(value, dict) else {"id": value}
+            company_id = str(own.pop("id", "")).lower()
+            if not _UUID.fullmatch(company_id):
+                facts = {"name": name, "where": where, "value": company_id}
+                raise ConfigurationError(Sentence("setting.company_id", **facts))
+            if len(own) > 1 or not own.keys() <= OWN_CREDENTIALS:
+                raise ConfigurationError(Sentence("setting.company_credential", name=name, where=where))
+            companies[name] = company_id
+            if own:
+                # No other credential of the environment is the company's.
+                others = dict.fromkeys(OWN_CREDENTIALS, (None, where))
+                credentials[company_id] = others | _layer(own, f"{name} of {where}")
+        return companies, credentials
 
 
 def load_settings(
@@ -113,11 +140,10 @@ def load_settings(
     try:
         return _resolved(environment, os.environ if env is None else env, overrides)
     except ConfigurationError as error:
-        message, code, facts = str(error), error.code, error.facts
+        refused = error.with_traceback(None)
     # The frames below hold credentials, and so does this one: no traceback shows them.
     del env, overrides
-    refused = ConfigurationError(message)
-    refused.code, refused.facts = code, facts
+    refused.__cause__ = refused.__context__ = None
     raise refused
 
 
@@ -127,51 +153,42 @@ def _resolved(environment: str | None, env: Mapping[str, str], overrides: Mappin
     file = _read_config(env)
     arguments = _layer(overrides, "argument")
     variables = _layer({name: env.get(f"BKTOOLS_{name.upper()}") or None for name in SETTINGS})
-    named, owner = _environments(environment, arguments, env, variables, file)
-    name = named[0]
-    foreign: Values = {}
-    if owner is None or owner[0] != name:
-        foreign = {setting: variables.pop(setting) for setting in CONNECTION if setting in variables}
+    (name, named_by), is_of_variables = _environment(environment, arguments, env, variables, file)
+    foreign = {} if is_of_variables else {each: variables.pop(each) for each in CONNECTION & variables.keys()}
+    table, (companies, credentials) = file.table(name), file.companies(name)
     # A table may have its address as its name.
-    address_of_name = _layer({"base_url": name}, named[1]) if "://" in name else {}
-    own = address_of_name | file.table(name)
-    companies, credentials = _companies(name, file)
-    layers = [arguments, variables, own, address_of_name, file.top()]
-    for layer in layers:
-        if "company" in layer:
-            company, source = layer["company"]
-            layer["company"] = companies.get(company, company), source
-    company = next((layer["company"][0] for layer in layers if "company" in layer), "")
+    address_of_name = _layer({"base_url": name if "://" in name else None}, named_by)
+    layers = [arguments, variables, table, address_of_name, file.top()]
     addresses = _addresses(name, layers, file)
+    named = next((layer["company"][0] for layer in layers if "company" in layer), "")
+    company = companies.get(named, named)
     # A credential of the company stands in place of the environment's.
-    chosen = _chosen([credentials.get(company, {}), *layers], own, addresses)
-    values: dict[str, Any] = {}
-    sources = {"environment": named[1]}
+    layers = [credentials.get(company, {}), *layers]
+    chosen = _chosen(layers, table.keys() | address_of_name.keys(), addresses)
+    if name != SANDBOX:
+        chosen |= _from_keyring(name, table, addresses, chosen)
+    values, sources = dict[str, Any](environment=name), {"environment": named_by}
     for setting, item in SETTINGS.items():
-        address = addresses[ADDRESS_OF.get(setting, "base_url")]
-        if setting not in chosen and address and setting in KEYRING and name != SANDBOX:
-            chosen |= _keyring_secret(name, setting, address[0], own)
-        unlimited = name == SANDBOX and setting == "requests_per_minute"
-        value, source = chosen.get(setting, (0 if unlimited else item.default, "default"))
+        value, source = chosen.get(setting, (item.default, "default"))
         if value is None:
             variable = foreign[setting][1] if setting in foreign else None
             source = words()("setting.not_set", variable=variable, name=name)
         values[setting], sources[setting] = value, source
+    values["company"] = company or None
+    if name == SANDBOX and "requests_per_minute" not in chosen:
+        values["requests_per_minute"] = 0
     if companies:
-        sources[COMPANIES] = _where(name, file)
+        sources[COMPANIES] = file.where(name, COMPANIES)
     if values["company_name"] is None and (kept := kept_company_names(env).get(company)):
         values["company_name"], sources["company_name"] = kept, str(company_names_path(env))
-    return Settings(environment=name, companies=tuple(companies.items()), sources=sources, **values)
+    return Settings(companies=tuple(companies.items()), sources=sources, **values)
 
 
 def configured_language() -> str | None:
     """Return the language that the variable, or the top of the config file, has; no environment is needed."""
-    variable = os.environ.get(LANGUAGE_VARIABLE) or None
-    for layer in (_layer({"language": variable}), _read_config(os.environ).top()):
-        if "language" in layer:
-            language: str = layer["language"][0]
-            return language
-    return None
+    variable = {"language": os.environ.get(LANGUAGE_VARIABLE) or None}
+    language: str | None = (_read_config(os.environ).top() | _layer(variable)).get("language", (None,))[0]
+    return language
 
 
 def config_path(env: Mapping[str, str] | None = None) -> Path:
@@ -200,7 +217,7 @@ def kept_company_names(env: Mapping[str, str] | None = None) -> dict[str, str]:
         return {}
     except (OSError, msgspec.MsgspecError) as error:
         raise ConfigurationError(
-            Sentence("setting.names_unreadable", file=str(path), why=str(error))
+            Sentence("setting.names_unreadable", file=str(path), why=reason_of(error))
         ) from error
 
 
@@ -224,40 +241,34 @@ def _layer(values: Mapping[str, Any], source: str = "") -> Values:
     return layer
 
 
-def _environments(
-    environment: str | None, arguments: Values, env: Mapping[str, str], variables: Values, file: ConfigFile
-) -> tuple[Sourced, Sourced | None]:
-    """Return the environment that is asked for, and the one that the variables are of."""
+def _environment(
+    asked: str | None, arguments: Values, env: Mapping[str, str], variables: Values, file: ConfigFile
+) -> tuple[Sourced, bool]:
+    """Return the environment that is asked for, and whether it is the one that the variables are of."""
+    addresses = file.addresses()
     owner = _first(
+        addresses,
         (env.get("BKTOOLS_ENVIRONMENT"), "BKTOOLS_ENVIRONMENT"),
         variables.get("base_url"),
         (file.content.get("environment"), str(file.path)),
     )
-    named = _first((environment, "argument"), arguments.get("base_url")) or owner
+    if owner and "base_url" in variables:
+        addresses[owner[0]] = normalised(variables["base_url"][0])
+    named = _first(addresses, (asked, "argument"), arguments.get("base_url"), owner)
     if named is None:
-        raise ConfigurationError(Sentence("error.no_environment", file=str(config_path())))
-    owner = owner and _of_address(owner, file, None, variables)
-    return _of_address(named, file, owner, variables), owner
+        raise ConfigurationError(Sentence("error.no_environment", file=str(file.path)))
+    return named, owner is not None and owner[0] == named[0]
 
 
-def _first(*candidates: Sourced | None) -> Sourced | None:
-    """Return the first environment that is given, an address in the client's form."""
-    for value, source in filter(None, candidates):
-        if value:
-            # An address is read as a base_url is.
-            like = SETTINGS["base_url" if "://" in str(value) else "company"]
-            return read_setting("environment", source, value, like), source
-    return None
-
-
-def _of_address(named: Sourced, file: ConfigFile, owner: Sourced | None, variables: Values) -> Sourced:
-    """Return the environment of a bare address, by the config file or the variables, else the address."""
-    if "://" not in named[0]:
-        return named
-    tables = file.tables_at(named[0])
-    if owner and "base_url" in variables and normalised(variables["base_url"][0]) == normalised(named[0]):
-        tables = [owner[0]]
-    return (tables[0], named[1]) if len(tables) == 1 else named
+def _first(addresses: Mapping[str, str], *candidates: Sourced | None) -> Sourced | None:
+    """Return the first environment that is given; an address stands for the environment that has it."""
+    value, source = next((each for each in candidates if each and each[0]), (None, ""))
+    if value is None:
+        return None
+    is_address = "://" in str(value)
+    name = read_setting("environment", source, value, SETTINGS["base_url"] if is_address else PLAIN_TEXT)
+    owners = [owner for owner, address in addresses.items() if is_address and address == normalised(name)]
+    return owners[0] if len(owners) == 1 else name, source
 
 
 def _addresses(name: str, layers: Iterable[Values], file: ConfigFile) -> dict[str, Sourced | None]:
@@ -267,10 +278,10 @@ def _addresses(name: str, layers: Iterable[Values], file: ConfigFile) -> dict[st
     base_url = addresses["base_url"]
     if name != SANDBOX and base_url is None:
         raise ConfigurationError(Sentence("setting.no_address", name=name, file=str(file.path)))
-    for other in file.tables_at(base_url[0]) if base_url else ():
+    for other, address in file.addresses().items():
         # The journal of the one would not know what the other sends.
-        if name not in {other, SANDBOX}:
-            facts = {"address": base_url and base_url[0], "file": str(file.path)}
+        if base_url and address == normalised(base_url[0]) and name not in {other, SANDBOX}:
+            facts = {"address": base_url[0], "file": str(file.path)}
             raise ConfigurationError(Sentence("setting.one_address", name=name, other=other, **facts))
     return addresses
 
@@ -290,50 +301,23 @@ def _one_address(setting: str, environment: str, layers: Iterable[Values]) -> So
 
 
 def _chosen(
-    layers: Iterable[Values], own: Values, addresses: Mapping[str, Sourced | None]
-) -> dict[str, Sourced]:
-    """Return the value of each setting that a source has; an address owns its credentials."""
-    chosen: dict[str, Sourced] = {}
+    layers: Iterable[Values], owned: Collection[str], addresses: Mapping[str, Sourced | None]
+) -> Values:
+    """Return the value of each setting that a source has; an address owns its credentials.
+
+    `owned` are the settings that stand in the table of the environment.
+    """
+    chosen: Values = {}
     for layer in layers:
         for setting in [name for name in layer if name not in chosen]:
             value, source = chosen[setting] = layer[setting]
             needed = ADDRESS_OF.get(setting, "base_url")
-            address, is_argument = addresses[needed], source == "argument"
-            if setting in CONNECTION and value and address and not is_argument and needed not in layer | own:
-                facts = {"address": address[0], "owner": address[1], "needed": needed}
-                raise ConfigurationError(
-                    Sentence("setting.of_no_address", setting=setting, source=source, **facts)
-                )
+            is_beside = source == "argument" or needed in layer or needed in owned
+            if setting in CONNECTION and value and not is_beside and (address := addresses[needed]):
+                facts = {"setting": setting, "source": source, "needed": needed}
+                facts |= {"address": address[0], "owner": address[1]}
+                raise ConfigurationError(Sentence("setting.of_no_address", **facts))
     return chosen
-
-
-def _where(environment: str, file: ConfigFile) -> str:
-    return f"[{environment}.{COMPANIES}] in {file.path}"
-
-
-def _companies(environment: str, file: ConfigFile) -> tuple[dict[str, str], dict[str, Values]]:
-    """Return an environment's companies: each UUID by its short name, and each own credential by its UUID."""
-    table = file.content.get(environment, {}).get(COMPANIES, {})
-    where = _where(environment, file)
-    if not isinstance(table, dict):
-        raise ConfigurationError(Sentence("setting.no_companies", where=where))
-    companies, credentials = dict[str, str](), dict[str, Values]()
-    for name, value in table.items():
-        if name == "all" or _UUID.fullmatch(name):
-            raise ConfigurationError(Sentence("setting.company_name", name=name, where=where))
-        own = dict(value) if isinstance(value, dict) else {"id": value}
-        company_id = str(own.pop("id", "")).lower()
-        if not _UUID.fullmatch(company_id):
-            facts = {"name": name, "where": where, "value": company_id}
-            raise ConfigurationError(Sentence("setting.company_id", **facts))
-        if len(own) > 1 or not own.keys() <= OWN_CREDENTIALS:
-            raise ConfigurationError(Sentence("setting.company_credential", name=name, where=where))
-        companies[name] = company_id
-        if own:
-            # No other credential of the environment is the company's.
-            others = dict.fromkeys(OWN_CREDENTIALS, (None, where))
-            credentials[company_id] = others | _layer(own, f"{name} of {where}")
-    return companies, credentials
 
 
 def _read_config(env: Mapping[str, str]) -> ConfigFile:
@@ -347,7 +331,7 @@ def _read_config(env: Mapping[str, str]) -> ConfigFile:
         return ConfigFile({}, path)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigurationError(
-            Sentence("setting.config_unreadable", file=str(path), why=str(error))
+            Sentence("setting.config_unreadable", file=str(path), why=reason_of(error))
         ) from error
     above = {name for name, value in tables.items() if not isinstance(value, dict)}
     _refuse_unknown(above, Sentence("setting.above_tables", file=str(path)), "environment", *TOP)
@@ -376,18 +360,26 @@ def _refuse_misspelt(env: Mapping[str, str]) -> None:
             raise ConfigurationError(Sentence("setting.misspelt", name=name, meant=meant[0]))
 
 
-def _keyring_secret(environment: str, name: str, address: str, own: Values) -> Values:
-    """Return a secret from the keyring: of an environment whose table has the address, or of the address."""
+def _from_keyring(
+    environment: str, table: Values, addresses: Mapping[str, Sourced | None], chosen: Values
+) -> Values:
+    """Return the secrets that only the system's keyring has.
+
+    They are those of an environment whose table has the address, or else of the address.
+    """
     try:
         import keyring
         from keyring.errors import KeyringError
     except ImportError:
         return {}
-    is_in_table = "://" not in environment and ADDRESS_OF.get(name, "base_url") in own
-    owner = environment if is_in_table else normalised(address)
-    try:
-        secret = keyring.get_password(f"bktools:{owner}", name)
-    except KeyringError:
-        # No keyring service runs here (a server, a container): the same as no entry.
-        return {}
-    return _layer({name: secret}, words()("setting.keyring"))
+    secrets: Values = {}
+    for name in KEYRING:
+        needed = ADDRESS_OF.get(name, "base_url")
+        if name not in chosen and (address := addresses[needed]):
+            is_in_table = "://" not in environment and needed in table
+            owner = environment if is_in_table else normalised(address[0])
+            # No keyring service may run here (a server, a container): the same as no entry.
+            with suppress(KeyringError):
+                secret = keyring.get_password(f"bktools:{owner}", name)
+                secrets |= _layer({name: secret}, words()("setting.keyring"))
+    return secrets

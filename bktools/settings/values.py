@@ -35,20 +35,14 @@ def read_setting(name: str, source: str, value: object, like: Field[Any] | None 
     """Return the value of a setting; raise from here, where a secret stands in no frame."""
     declared = (like or SETTINGS[name]).metadata
     if declared["secret"]:
-        value = value if isinstance(value, Secret) or not isinstance(value, str) else Secret(value)
-    elif isinstance(value, Secret):
-        value = value.reveal()
+        value = Secret(value) if isinstance(value, str) else value
     try:
         return declared["read"](value)
     except ValueError as error:
         complaint = str(error)
-    got = words()("error.got", value=repr(value))
-    if declared["secret"] or "@" in str(value):
-        # An address may hold a password.
-        got = ""
-    elif isinstance(value, Mapping):
-        # A table may hold secrets.
-        got = words()("error.got_a_table")
+    # A table may hold secrets, and an address a password.
+    code = "error.got_a_table" if isinstance(value, Mapping) else "error.got"
+    got = "" if declared["secret"] or "@" in str(value) else words()(code, value=repr(value))
     del value
     facts = {"name": name, "source": source, "complaint": complaint, "got": got}
     raise ConfigurationError(Sentence("error.wrong_setting", **facts))
@@ -71,20 +65,6 @@ def _text(value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError(words()("rule.text"))
     return value.strip()
-
-
-def _language(value: object) -> str:
-    text = _text(value).lower()
-    if text not in LANGUAGES:
-        raise ValueError(words()("rule.one_of", choices=", ".join(LANGUAGES)))
-    return text
-
-
-def _currency(value: object) -> str:
-    text = _text(value).upper()
-    if not re.fullmatch("[A-Z]{3}", text):
-        raise ValueError(words()("rule.currency"))
-    return text
 
 
 def _secret(value: object) -> Secret:
@@ -125,20 +105,6 @@ def _address(value: object) -> str:
     return f"{parts.scheme}://{parts.netloc.lower()}{parts.path}"
 
 
-def _proxy(value: object) -> Secret:
-    secret = _secret(value)
-    if address_parts(secret.reveal()) is None:
-        raise ValueError(words()("setting.proxy"))
-    return secret
-
-
-def _database(value: object) -> Secret:
-    secret = _secret(value)
-    if not secret.reveal().startswith(("postgresql://", "postgres://")):
-        raise ValueError(words()("setting.database"))
-    return secret
-
-
 def read_path(value: object) -> Path:
     """Return a path; `~` is the user's folder."""
     if not isinstance(value, str | os.PathLike) or not str(value):
@@ -149,6 +115,24 @@ def read_path(value: object) -> Path:
         raise ValueError(words()("setting.unknown_user")) from None
 
 
+def _that(read: Callable[[Any], Any], fits: Callable[[str], object], rule: str, **facts: Any) -> Any:
+    """Return a reader of text that keeps a rule, too."""
+
+    def read_and_check(value: object) -> Any:
+        checked = read(value)
+        if not fits(checked.reveal() if isinstance(checked, Secret) else checked):
+            raise ValueError(words()(rule, **facts))
+        return checked
+
+    return read_and_check
+
+
+_language = _that(
+    lambda value: _text(value).lower(), LANGUAGES.__contains__, "rule.one_of", choices=", ".join(LANGUAGES)
+)
+_currency = _that(lambda value: _text(value).upper(), re.compile("[A-Z]{3}").fullmatch, "rule.currency")
+_proxy = _that(_secret, address_parts, "setting.proxy")
+_database = _that(_secret, re.compile("postgres(ql)?://").match, "setting.database")
 _timeout = Annotated[float, msgspec.Meta(gt=0, le=LONGEST_TIMEOUT)]
 _count = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -239,14 +223,14 @@ class Settings:
         """The UUID of each company of the config file, by its short name."""
         return dict(self.companies)
 
-    def name_of(self, company_id: str) -> str:
+    def short_name(self, company_id: str) -> str:
         """Return the short name of a company, its UUID where it has none."""
         return next((name for name, named_id in self.companies if named_id == company_id), company_id)
 
     def title_of(self, company_id: str) -> str:
         """Return the name of a company for titles: `company_name`, else its short name, else its UUID."""
         is_own = self.company_name and self.company in {None, company_id}
-        return str(self.company_name) if is_own else self.name_of(company_id)
+        return str(self.company_name) if is_own else self.short_name(company_id)
 
     @property
     def is_sandbox(self) -> bool:
@@ -277,7 +261,7 @@ class Settings:
 
 SETTINGS = {item.name: item for item in fields(Settings) if "read" in item.metadata}
 SECRETS = tuple(name for name, item in SETTINGS.items() if item.metadata["secret"])
-CONNECTION = tuple(name for name, item in SETTINGS.items() if item.metadata["connection"])
+CONNECTION = {name for name, item in SETTINGS.items() if item.metadata["connection"]}
 # Secrets that the system's keyring may hold.
 KEYRING = tuple(name for name, item in SETTINGS.items() if item.metadata["read"] is _secret)
 
@@ -312,14 +296,14 @@ def require_writable(settings: Settings) -> None:
         raise ConfigurationError(Sentence("setting.read_only", source=source))
 
 
-def name_of(environment: str) -> str:
+def environment_name(environment: str) -> str:
     """Return an environment's name, the same for every spelling of an address."""
     return normalised(environment) if "://" in environment else environment
 
 
 def folder_name_of(environment: str) -> str:
     """Return the name of an environment's folders: its own name, or the plain part of it and a digest."""
-    environment = name_of(environment)
+    environment = environment_name(environment)
     if _PLAIN_NAME.fullmatch(environment):
         return environment
     plain = _NOT_IN_NAMES.sub("-", environment.lower()).strip("-.")[:40]

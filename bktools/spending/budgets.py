@@ -65,16 +65,12 @@ def with_ids(rows: pa.Table, keys: Sequence[str], *, source: str = "", **frames:
                 source=source,
             )
         rows = with_column(rows, str(identifier), pa.array(map(ids.get, names), TEXT))
-    accounts = frames.get("accounts")
-    if (
-        accounts is not None
-        and "account_code" in rows.column_names
-        and "account_name" not in rows.column_names
-    ):
+    accounts, columns = frames.get("accounts"), {*rows.column_names}
+    if accounts is not None and "account_code" in columns and "account_name" not in columns:
         known = pl.DataFrame(in_memory(accounts, "accounts").select(["code", "external_id", "name"]))
         names_of = dict(known.select(pl.coalesce("code", "external_id"), "name").iter_rows())
-        names = pa.array(map(names_of.get, text_of(rows, "account_code").to_pylist()), TEXT)
-        rows = with_column(rows, "account_name", names)
+        codes = text_of(rows, "account_code").to_pylist()
+        rows = with_column(rows, "account_name", pa.array(map(names_of.get, codes), TEXT))
     return rows
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -16,14 +15,14 @@ import pyarrow.compute as pc
 
 from bktools.errors import InputError
 from bktools.frames.arrow import to_arrow
-from bktools.frames.columns import days_of, with_column
+from bktools.frames.columns import days_of, split_lines, with_column
 from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.schema import DIGITS, TEXT, Month, to_pandas
-from bktools.frames.sums import MEANINGLESS, NO_CURRENCY, threshold_of
+from bktools.frames.sums import MEANINGLESS, NO_CURRENCY, summed, threshold_of
 from bktools.frames.typed import days_and_amounts
 from bktools.spending.budgets import comparable, with_ids
 from bktools.spending.rates import ExchangeRates, in_home, in_own_currency, month_end, rates_of
-from bktools.spending.sums import KEYS, NAMING, Grouped, columns_of, grouped_by, keys_of, of_period
+from bktools.spending.sums import KEYS, NAMING, Lines, columns_of, keys_of, lines_of
 from bktools.wording import Sentence, Words, words
 
 SHOWN_DRIVERS = 3
@@ -130,56 +129,46 @@ def compared(
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Return the rows of `versus`, with exact amounts and percentages of one decimal, and facts of them."""
     by = keys_of(by, this, that)
-    columns = columns_of(by) | {"entries"}
-    given = {"this": this, "that": that}
-    this, that = (in_memory(frame, name, columns) for name, frame in given.items())
-    this, that = (of_period(rows, by, months)[0] for rows, months in ((this, period), (that, before)))
+    given = dict(zip(SIDES, (this, that), strict=True))
+    tables = [in_memory(frame, name, columns_of(by)) for name, frame in given.items()]
     sources = [Path(source_of(frame).get("source") or name).name for name, frame in given.items()]
-    into_own = None if rates is None else rates_of(rates).into(None, this, that)
-    that = _in_currency_of(this, that, into_own, *sources)
-    this, that = (
-        with_ids(rows, by, source=source, **frames)
-        for source, rows in zip(sources, (this, that), strict=True)
-    )
+    about = source_of(tables[0])
+    into_own = None if rates is None else rates_of(rates).into(None, *tables)
+    tables[1] = _in_currency_of(tables, sources, into_own)
+    named = [with_ids(rows, by, source=name, **frames) for name, rows in zip(sources, tables, strict=True)]
     sides = [
-        grouped_by(rows, by, source=source, language=language, **frames)
-        for source, rows in zip(sources, (this, that), strict=True)
+        lines_of(rows, by, frames, period=months, source=source, language=language)
+        for source, rows, months in zip(sources, named, (period, before), strict=True)
     ]
-    about = source_of(this)
-    about["questionable"] = {name: side.questionable for name, side in zip(given, sides, strict=True)}
+    about["questionable"] = {name: side.questionable for name, side in zip(SIDES, sides, strict=True)}
     if into_own is not None:
-        last = _last_day(this, that)
-        sides = [replace(side, rows=in_home(in_own_currency(side.rows, into_own, last))) for side in sides]
-    # Sums name no entries.
-    signs = [sign if "entries" not in rows.column_names else 0 for sign, rows in ((1, this), (-1, that))]
-    changes = differences(sides, words(language), signs)
-    missing = sides[0].missing
-    shown = changes.with_columns(c(name).fill_null(text) for name, text in missing.items())
-    figures = ("currency", "this", "that", "difference", "percent", "drivers")
-    return shown.filter(every | (c.difference != 0)).select(*missing, *figures, *sides[0].ids), about
+        days = [pc.max(days_of(side.rows)).as_py() for side in sides]
+        last = max(filter(None, days), default=None)
+        undated = last and month_end(last)
+        sides = [replace(side, rows=in_home(in_own_currency(side.rows, into_own, undated))) for side in sides]
+    changes = differences(sides, words(language))
+    shown = changes.with_columns(c(name).fill_null(text) for name, text in sides[0].shown.items())
+    figures = ("currency", *SIDES, "difference", "percent", "drivers")
+    rows = shown.filter(every | (c.difference != 0))
+    return rows.select(*sides[0].shown, *figures, *sides[0].ids), about
 
 
-def differences(sides: Sequence[Grouped], words: Words, signs: Sequence[int] = (1, -1)) -> pl.DataFrame:
+def differences(sides: Sequence[Lines], words: Words | None) -> pl.DataFrame:
     """Return a row for each group and currency of two sides: that of most entries, the largest change first.
 
     Groups are the same where their IDs are, or their names where a side has no IDs. The columns are those of
     the keys, currency, entries_this and entries_that (counts), this, that and difference (exact), percent
-    (one decimal), and drivers: the entries that make most of the change, in words. A side of sums has the
-    sign 0: it names no entries.
+    (one decimal), and, with words, drivers: the entries that make most of the change.
     """
-    joined = _joined_by(sides)
-    on = [*(f"key {place}" for place in range(len(joined))), "currency"]
-    sums = [
-        _sums(side, joined, on).with_columns(side=pl.lit(name))
-        for side, name in zip(sides, SIDES, strict=True)
-    ]
+    same = _same_groups(sides)
+    on = [*(f"group {number}" for number in range(len(same))), "currency"]
+    lines = pl.concat([_side(*side, same) for side in zip(SIDES, sides, strict=True)], how="diagonal_relaxed")
     says_something = (c.that > 0) & (c.difference.abs() <= MEANINGLESS * c.that)
     percent = 100 * c.difference.cast(pl.Float64) / c.that.cast(pl.Float64)
     changes = (
-        pl.concat(sums, how="diagonal_relaxed")
-        .group_by(on, maintain_order=True)
+        pl.DataFrame(summed(to_arrow(lines), *on, "side"))
+        .group_by(on)
         .agg(
-            *(c(name).first() for name in sides[0].keys),
             *(c.entries.filter(side=side).sum().alias(f"entries_{side}") for side in SIDES),
             *(c.amount.filter(side=side).sum().alias(side) for side in SIDES),
         )
@@ -188,80 +177,74 @@ def differences(sides: Sequence[Grouped], words: Words, signs: Sequence[int] = (
         .with_columns(entries=(c.entries_this + c.entries_that).sum().over("currency"))
         .sort(c.currency == NO_CURRENCY, -c.entries, "currency", -c.difference.abs(), *on[:-1])
     )
-    drivers = _drivers(sides, signs, joined, changes.select(*on, "difference"), words)
-    named = changes.join(drivers, on=on, how="left", maintain_order="left")
-    return named.with_columns(c.drivers.fill_null(""))
+    keys = {place: name for name, place in sides[0].columns.items()}
+    beside = [lines.group_by(on).agg(c(place).first() for place in keys)]
+    beside += [] if words is None else [_drivers(lines, changes.select(*on, "difference"), words)]
+    for part in beside:
+        changes = changes.join(part, on=on, how="left", maintain_order="left")
+    return changes.rename(keys)
 
 
 def _in_currency_of(
-    this: pa.Table, that: pa.Table, rates: ExchangeRates | None, this_source: str, that_source: str
+    tables: Sequence[pa.Table], sources: Sequence[str], rates: ExchangeRates | None
 ) -> pa.Table:
     """Return `that` with the company's own currency, or the one of `this`, where it has no column for it."""
+    this, that = tables
     if "currency" in that.column_names or "currency" not in this.column_names:
         return that
-    if rates is not None:
-        return with_column(that, "currency", pa.repeat(pa.scalar(rates.own, TEXT), len(that)))
-    currencies = sorted(pc.drop_null(pc.unique(this["currency"])).to_pylist())
+    currencies: list[Any] = (
+        [rates.own] if rates else sorted(pc.drop_null(pc.unique(this["currency"])).to_pylist())
+    )
     if len(currencies) != 1:
-        facts = {
-            "source": this_source,
-            "currencies": ", ".join(currencies) or words().name("part", "nothing"),
-        }
-        raise InputError(Sentence("error.currency_of_budget", **facts), source=that_source)
+        named = ", ".join(currencies) or words().name("part", "nothing")
+        facts = {"source": sources[0], "currencies": named}
+        raise InputError(Sentence("error.currency_of_budget", **facts), source=sources[1])
     return with_column(that, "currency", pa.repeat(pa.scalar(currencies[0], TEXT), len(that)))
 
 
-def _last_day(*sides: pa.Table) -> dt.date | None:
-    """Return the last day of the month of the last entry, None where no entry has a day."""
-    days = [pc.max(days_of(rows)).as_py() for rows in sides]
-    last = max(filter(None, days), default=None)
-    return last and month_end(last)
-
-
-def _joined_by(sides: Sequence[Grouped]) -> list[str]:
+def _same_groups(sides: Sequence[Lines]) -> list[str]:
     """Return the columns whose values tell equal groups: of each key its IDs, where both sides have them."""
-    names = {names[0]: identifier for names, identifier in KEYS.values()}
-    firsts = [name for name, text in sides[0].missing.items() if text]
-    ids = {name: names.get(name) for name in firsts}
-    return [ids[name] if all(ids[name] in side.keys for side in sides) else name for name in firsts]  # type: ignore[misc]
+    ids = {names[0]: identifier or "" for names, identifier in KEYS.values()}
+    firsts = {name: ids.get(name, "") for name, text in sides[0].shown.items() if text}
+    return [it if all(it in side.columns for side in sides) else name for name, it in firsts.items()]
 
 
-def _sums(side: Grouped, joined: Sequence[str], on: Sequence[str]) -> pl.DataFrame:
-    """Return the sums of a side, with the columns that tell the same group of the other side."""
-    sums = side.summed().with_columns(c.currency.fill_null(NO_CURRENCY))
-    return sums.with_columns(_same(side, name).alias(key) for name, key in zip(joined, on, strict=False))
+def _side(side: str, lines: Lines, same: Sequence[str]) -> pl.DataFrame:
+    """Return the lines of a side with the columns that tell equal groups, in which no value is missing.
+
+    `name` is the name of an entry, and `sign` null where there are none: in sums, and in a budget, which has
+    neither a date nor a supplier nor a description.
+    """
+    rows, places = lines.rows, lines.columns
+    naming = [name for name in NAMING if name not in places]
+    has_entries = "entries" not in rows.column_names and {"date", *NAMING} - {*places} & {*rows.column_names}
+    sign = (1 if side == SIDES[0] else -1) if has_entries else None
+    return days_and_amounts(rows, ("id", "currency", *NAMING, *places.values())).select(
+        *("id", "day", "amount", *places.values()),
+        *(
+            comparable(c(places[name]).fill_null(lines.shown.get(name, ""))).alias(f"group {number}")
+            for number, name in enumerate(same)
+        ),
+        pl.Series("split_line", split_lines(rows)),
+        c.currency.fill_null(NO_CURRENCY),
+        pl.coalesce("supplier", "description").alias("supplier"),
+        # The supplier of a group is in each of its rows.
+        pl.coalesce(None, *naming).cast(pl.String).alias("name"),
+        side=pl.lit(side),
+        sign=pl.lit(sign, pl.Int32),
+    )
 
 
-def _same(side: Grouped, name: str) -> pl.Expr:
-    """Return a column of a key as groups are compared by: missing values as `spend` shows them."""
-    return comparable(c(name).fill_null(side.missing.get(name, "")))
-
-
-def _drivers(
-    sides: Sequence[Grouped],
-    signs: Sequence[int],
-    joined: Sequence[str],
-    changes: pl.DataFrame,
-    words: Words,
-) -> pl.DataFrame:
+def _drivers(lines: pl.DataFrame, changes: pl.DataFrame, words: Words) -> pl.DataFrame:
     """Return the entries that add most to the change of a group, by name, with what each of them adds.
 
-    An entry that both sides have with the same supplier and amount adds nothing. A side of sums, whose sign
-    is 0, has no entries, nor has a budget, which lacks a date, a supplier and a description.
+    An entry that both sides have with the same supplier and amount adds nothing.
     """
     on = changes.columns[:-1]
-    parts = [
-        _entries(side, joined, on, sign)
-        for side, sign in zip(sides, signs, strict=True)
-        if sign and {"date", *NAMING} - {*side.keys} & {*side.rows.column_names}
-    ]
-    if not parts:
-        return changes.select(on).clear().with_columns(drivers=pl.lit(None, pl.String))
     # An entry and one of the same price on the other side cancel each other, the earliest of both first.
     same = (*on, "supplier", "amount")
     alone = (
-        pl.concat(parts, how="vertical_relaxed")
-        .filter(c.amount.is_not_null())
+        lines.drop_nulls(["sign", "amount"])
         .sort("day", maintain_order=True)
         .with_columns(number=c.sign.cum_count().over(*same, "sign"))
         .filter(c.sign.n_unique().over(*same, "number") == 1)
@@ -279,25 +262,9 @@ def _drivers(
         .head(SHOWN_DRIVERS)
     )
     texts = [_driver(row, words) for row in drivers.iter_rows(named=True)]
-    named = drivers.with_columns(drivers=pl.Series(texts, dtype=pl.String))
-    return named.group_by(on, maintain_order=True).agg(c.drivers.str.join("; "))
-
-
-def _entries(side: Grouped, joined: Sequence[str], on: Sequence[str], sign: int) -> pl.DataFrame:
-    """Return the entries of a side with the columns that tell equal ones."""
-    entries = days_and_amounts(side.rows, ("currency", *NAMING))
-    keys = [pl.Series(name, side.keys[name]) for name in joined if name not in entries.columns]
-    entries = entries.with_columns(keys)
-    return entries.select(
-        *(_same(side, name).alias(key) for name, key in zip(joined, on, strict=False)),
-        c.currency.fill_null(NO_CURRENCY),
-        pl.coalesce("supplier", "description").alias("supplier"),
-        # The supplier of a group is in each of its rows.
-        pl.coalesce(None, *(name for name in NAMING if name not in side.keys)).cast(pl.String).alias("name"),
-        "day",
-        "amount",
-        sign=pl.lit(sign),
-    )
+    named = drivers.with_columns(drivers=pl.Series(texts, dtype=pl.String)).group_by(on, maintain_order=True)
+    # Where a group has none, the text is empty.
+    return changes.select(on).join(named.agg(c.drivers.str.join("; ")), on=on, how="left").fill_null("")
 
 
 def _driver(row: Mapping[str, Any], words: Words) -> str:

@@ -7,7 +7,7 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import amounts_of, days_of, text_of, with_column
 from bktools.frames.delimited import csv_of
 from bktools.frames.schema import DIGITS, TEXT
-from bktools.frames.sums import HOME
+from bktools.frames.sums import HOME, NO_CURRENCY
 from bktools.frames.typed import days_and_amounts
 from bktools.settings import Settings
 from bktools.wording import Sentence
@@ -94,11 +94,11 @@ def rates_of(rates: Any) -> ExchangeRates:
         rows = _rows_of_file(rates)
     else:
         raise ArgumentError("rates", Sentence("rule.rates"), type(rates).__name__)
-    known: dict[tuple[str, dt.date], Decimal] = {}
-    for day, currency, rate in rows:
-        if known.setdefault((currency, day), rate) != rate:
+    rows = sorted({*rows}, key=lambda row: (row[1], row[0]))
+    for (day, currency, _), later in pairwise(rows):
+        if later[:2] == (day, currency):
             raise ArgumentError("rates", Sentence("rule.two_rates", currency=currency, day=day))
-    return ExchangeRates(tuple((day, currency, rate) for (currency, day), rate in sorted(known.items())))
+    return ExchangeRates(tuple(rows))
 
 
 def in_own_currency(rows: pa.Table, rates: ExchangeRates, undated: dt.date | None = None) -> pa.Table:
@@ -134,16 +134,15 @@ def with_home(rows: pa.Table, rates: ExchangeRates | None, undated: dt.date | No
     known = pl.DataFrame(others, ["day", "currency", "rate"], orient="row").sort("day")
     entries = days_and_amounts(rows, ("currency",)).with_columns(c.day.fill_null(undated or ALWAYS))
     # With the decimals of both the product is exact.
-    decimals = sum(
-        getattr(frame.schema[name], "scale", 0) for frame, name in ((entries, "amount"), (known, "rate"))
-    )
-    exact = c.amount.cast(pl.Decimal(DIGITS, decimals)) * c.rate.cast(pl.Decimal(DIGITS, decimals))
+    scales = [kind.scale for kind in (entries.schema["amount"], known.schema["rate"])]  # type: ignore[attr-defined]
+    exact = pl.Decimal(DIGITS, sum(scales))
+    product = (c.amount.cast(exact) * c.rate.cast(exact)).round(units, mode="half_away_from_zero")
     home = (
         entries.with_row_index("row")
         .sort("day")
         .join_asof(known, on="day", by="currency", check_sortedness=False)
         .sort("row")
-        .select(exact.round(units, mode="half_away_from_zero").cast(pl.Decimal(DIGITS, units)))
+        .select(product.cast(pl.Decimal(DIGITS, units)))
     )
     currencies = pa.repeat(pa.scalar(own, TEXT), len(rows))
     return with_column(with_column(rows, HOME, home.to_series().to_arrow()), "home_currency", currencies)
@@ -151,7 +150,15 @@ def with_home(rows: pa.Table, rates: ExchangeRates | None, undated: dt.date | No
 
 def is_converted(rows: pa.Table) -> bool:
     """Whether each amount of some rows has one in the company's own currency."""
-    return HOME in rows.column_names and pc.is_null(rows[HOME]).equals(pc.is_null(rows["amount"]))
+    return HOME in rows.column_names and not currencies_without_rate(rows)
+
+
+def currencies_without_rate(rows: pa.Table) -> list[str]:
+    """Return the currencies of amounts that rates were given for and that have none."""
+    if HOME not in rows.column_names:
+        return []
+    is_left = pc.and_(pc.is_null(rows[HOME]), pc.is_valid(rows["amount"]))
+    return sorted({code or NO_CURRENCY for code in text_of(rows.filter(is_left), "currency").to_pylist()})
 
 
 def in_home(rows: pa.Table) -> pa.Table:
@@ -186,13 +193,13 @@ def _path_of(settings: Settings, company: str, month: str) -> Path:
 def _own(currencies: set[str | None], rates: Sequence[Row]) -> str:
     """Return the company's own currency: the one without a rate, else the one whose rate is always 1."""
     with_rate = {currency for _, currency, _ in rates}
-    without = sorted({currency or "no currency" for currency in currencies} - with_rate)
+    without = sorted({currency or NO_CURRENCY for currency in currencies} - with_rate)
     if len(without) > 1:
         raise InputError(Sentence("error.no_rates", currencies=", ".join(without)))
-    ones = with_rate - {currency for _, currency, rate in rates if rate != 1}
-    if not without and len(ones) != 1:
+    own = without or [*(with_rate - {currency for _, currency, rate in rates if rate != 1})]
+    if len(own) != 1:
         raise InputError(Sentence("error.no_own_rate"))
-    return without[0] if without else ones.pop()
+    return own[0]
 
 
 def _rows_of_file(path: str | Path) -> list[Row]:

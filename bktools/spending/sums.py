@@ -15,8 +15,8 @@ from bktools.contract import rules
 from bktools.contract.rules import flag
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.arrow import to_arrow
-from bktools.frames.columns import dated, months_in, split_lines, text_of, wall_times
-from bktools.frames.incoming import described, in_memory, source_of
+from bktools.frames.columns import months_in, split_lines, text_of, wall_times, with_column
+from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.names import month_and_company, with_names
 from bktools.frames.schema import TEXT, Month, to_pandas
 from bktools.frames.sums import HOME, NO_CURRENCY, summed, sums_of
@@ -136,54 +136,46 @@ def spend(
     >>> bktools.spend(entries, by="supplier", shares=True).drop(columns="entries").values.tolist()
     [['Bahn', 'EUR', 20.0, 40.0], ['Hotel', 'EUR', 30.0, 60.0], ['no supplier', 'JPY', 500.0, 100.0]]
     """
-    entries, without_date = of_period(entries, by, period)
-    grouped = grouped_by(entries, by, categories=categories, accounts=accounts, employees=employees)
-    names = ["currency", "entries", "amount"]
+    names = {"categories": categories, "accounts": accounts, "employees": employees}
+    lines = lines_of(entries, by, names, period=period)
+    figures = ["currency", "entries", "amount"]
     if rates is not None:
-        into_own = rates_of(rates).into(None, grouped.rows)
-        grouped = replace(grouped, rows=in_own_currency(grouped.rows, into_own))
-        names += [HOME, "home_currency"]
-    sums = _in_order(grouped.summed(), grouped, is_largest_first=flag("largest_first", largest_first))
-    sums = sums.with_columns(c(name).fill_null(text) for name, text in grouped.missing.items())
+        into_own = rates_of(rates).into(None, lines.rows)
+        lines = replace(lines, rows=in_own_currency(lines.rows, into_own))
+        figures += [HOME, "home_currency"]
+    sums = _in_order(lines, is_largest_first=flag("largest_first", largest_first))
+    sums = sums.with_columns(c(name).fill_null(text) for name, text in lines.shown.items())
     sums = sums.with_columns(c.currency.fill_null(NO_CURRENCY))
     if rates is not None:
         sums = sums.with_columns(pl.lit(into_own.own).alias("home_currency"))
-    names += ["share"] if flag("shares", shares) else []
-    source = source_of(entries) | {"title": month_and_company(grouped.rows)}
-    source["questionable"] = grouped.questionable
-    source |= {} if period is None else {"without_date": without_date}
-    return to_pandas(to_arrow(sums.select(*grouped.missing, *names, *grouped.ids)), source)
+    figures += ["share"] if flag("shares", shares) else []
+    about = source_of(entries) | {"title": month_and_company(lines.rows), "questionable": lines.questionable}
+    about |= {} if period is None else {"without_date": lines.without_date}
+    return to_pandas(to_arrow(sums.select(*lines.shown, *figures, *lines.ids)), about)
 
 
 @dataclass(frozen=True)
-class Grouped:
-    """Entries, and the keys that they are added up by, as text.
+class Lines:
+    """Lines of entries, with the keys that they are added up by.
 
-    `copies` are rows that are there again, which are not counted. `keys` has the columns of all keys, with
-    the identifiers; `missing` the text for a missing value of each column that is shown; `first` the columns
-    of the first key.
+    `rows` have each column of a key as text under a name of its own, such as "key 0", because a key may be
+    any column: `columns` has these by the columns of the result. `shown` has the text for a missing value of
+    each column that people read; the others are identifiers. `first` are the columns of the first key.
+    `copies` are rows that are there again, which are not counted, and `without_date` is the number of those
+    that no period has.
     """
 
     rows: pa.Table
     copies: pa.Table
-    keys: Mapping[str, pa.ChunkedArray]
-    missing: Mapping[str, str]
-    first: tuple[str, ...]
+    columns: Mapping[str, str]
+    shown: Mapping[str, str]
+    first: Sequence[str]
+    without_date: int
 
     @property
     def ids(self) -> list[str]:
         """The columns of identifiers."""
-        return [name for name in self.keys if name not in self.missing]
-
-    def summed(self) -> pl.DataFrame:
-        """Return number and exact amount by keys and currency; a missing key or currency is null."""
-        # A heading of the file may be a name that the sums have.
-        keys = {f"key {place}": column for place, column in enumerate(self.keys.values())}
-        there = [name for name in ("id", "split_line", HOME) if name in self.rows.column_names]
-        rows = {name: self.rows[name] for name in there}
-        rows |= keys | {"amount": self.rows["amount"], "currency": _text(self.rows["currency"])}
-        sums = summed(pa.table(rows), *keys, "currency")
-        return pl.DataFrame(sums.rename_columns([*self.keys, *sums.column_names[len(keys) :]]))
+        return [name for name in self.columns if name not in self.shown]
 
     @property
     def questionable(self) -> dict[str, Any]:
@@ -191,55 +183,62 @@ class Grouped:
         rows = self.rows
         parts = {"copy": self.copies}
         if "approved" in rows.column_names and pa.types.is_boolean(rows["approved"].type):
-            parts["not_approved"] = rows.filter(pc.fill_null(pc.equal(rows["approved"], False), False))
+            parts["not_approved"] = rows.filter(pc.fill_null(pc.invert(rows["approved"]), False))
         parts["duplicate"] = rows.filter(_is_again(rows))
         sums = {what: sums_of(part) for what, part in parts.items()}
         return {what: groups[0].for_programs for what, groups in sums.items() if groups}
 
 
-def of_period(entries: Any, by: str | Sequence[str], period: Month | None) -> tuple[Any, int]:
-    """Return the entries of a period, and how many have no date; all of them where no period is given."""
+def lines_of(
+    entries: Any,
+    by: str | Sequence[str],
+    frames: Mapping[str, Any] | None = None,
+    *,
+    period: Month | None = None,
+    source: str = "",
+    language: str | None = None,
+) -> Lines:
+    """Return the lines of entries in a period with their keys, by the names of the `frames`, once each.
+
+    A message names the entries by their `source`; the text for a missing value is in the language.
+    """
+    keys, frames = keys_of(by, entries), {name: it for name, it in (frames or {}).items() if it is not None}
+    rows, without_date = _of_period(in_memory(entries, "the entries", columns_of(keys)), period)
+    facts = {"columns": ", ".join(_columns_of(entries))}
+    for name in MONEY:
+        if name not in rows.column_names:
+            raise InputError(Sentence(f"error.entries_without_{name}", **facts), source=source)
+    is_copy = _is_again(rows, "amount", "currency", "date")
+    rows, copies = rows.filter(pc.invert(is_copy)), rows.filter(is_copy)
+    rows = with_names(with_column(rows, "currency", _text(rows["currency"])), **frames)
+    columns: dict[str, pa.ChunkedArray] = {}
+    shown: dict[str, str] = {}
+    first: list[str] = []
+    for key in keys:
+        of_key = _key(rows, key, words(language) if FRAMES.get(key) in frames else None)
+        if not of_key:
+            code = f"no_key_{key}" if key in ADVISED else "no_key"
+            raise InputError(Sentence(f"error.{code}", key=words().name("key", key), **facts), source=source)
+        names, _ = KEYS.get(key, ((key,), None))
+        columns |= of_key
+        shown |= {name: missing_text(key, language) if name == names[0] else "" for name in names}
+        first = first or [*of_key]
+    places = {name: f"key {number}" for number, name in enumerate(columns)}
+    for name, column in columns.items():
+        rows = with_column(rows, places[name], column)
+    return Lines(rows, copies, places, shown, first, without_date)
+
+
+def _of_period(rows: pa.Table, period: Month | None) -> tuple[pa.Table, int]:
+    """Return the rows of a period, and how many have no date; all of them where no period is given."""
     if period is None:
-        return entries, 0
+        return rows, 0
     first, last = rules.period("period", period)
-    rows = in_memory(entries, "the entries", columns_of(keys_of(by, entries)))
     if "date" not in rows.column_names:
         raise InputError(Sentence("error.no_date_for_period"))
     months = months_in(rows)
     is_inside = pc.and_(pc.greater_equal(months, first), pc.less_equal(months, last))
-    return described(rows.filter(is_inside), source_of(entries)), months.null_count
-
-
-def grouped_by(
-    entries: Any, by: str | Sequence[str], *, source: str = "", language: str | None = None, **frames: Any
-) -> Grouped:
-    """Return entries with the columns of the keys, with the names of categories, accounts and employees.
-
-    A message names the entries by their `source`; the text for a missing value is in the language.
-    """
-    keys = keys_of(by, entries)
-    rows = in_memory(entries, "the entries", columns_of(keys))
-    for name in MONEY:
-        if name not in rows.column_names:
-            facts = {"columns": ", ".join(_columns_of(entries))}
-            raise InputError(Sentence(f"error.entries_without_{name}", **facts), source=source)
-    is_copy = _is_again(rows, "amount", "currency", "date")
-    rows, copies = rows.filter(pc.invert(is_copy)), rows.filter(is_copy)
-    rows = with_names(rows, **{name: frame for name, frame in frames.items() if frame is not None})
-    shown: dict[str, pa.ChunkedArray] = {}
-    missing: dict[str, str] = {}
-    first: tuple[str, ...] = ()
-    for key in keys:
-        names, _ = KEYS.get(key, ((key,), None))
-        has_frame = frames.get(FRAMES.get(key, "")) is not None
-        if not (of_key := _key(rows, key, words(language) if has_frame else None)):
-            code = f"no_key_{key}" if key in ADVISED else "no_key"
-            facts = {"key": _name_of(key), "columns": ", ".join(_columns_of(entries))}
-            raise InputError(Sentence(f"error.{code}", **facts), source=source)
-        shown |= of_key
-        missing |= {name: missing_text(key, language) if name == names[0] else "" for name in names}
-        first = first or tuple(of_key)
-    return Grouped(rows, copies, shown, missing, first)
+    return rows.filter(is_inside), months.null_count
 
 
 def _is_again(rows: pa.Table, *names: str) -> pa.Array:
@@ -249,10 +248,6 @@ def _is_again(rows: pa.Table, *names: str) -> pa.Array:
     keys = pl.DataFrame(pa.table(columns))
     is_again = keys.select(~pl.struct(pl.all()).is_first_distinct() & c.id.is_not_null())
     return is_again.to_series().to_arrow()
-
-
-def _name_of(key: str) -> str:
-    return words().name("key", key)
 
 
 def missing_text(key: str, language: str | None = None) -> str:
@@ -267,11 +262,13 @@ def keys_of(by: str | Sequence[str], *entries: Any) -> list[str]:
     Refuse what is no key.
     """
     keys = [by] if isinstance(by, str) or not isinstance(by, Iterable) else list(by)
-    fields = {
-        heading: field for frame in entries for field, heading in source_of(frame).get("columns", {}).items()
-    }
     named = {names[0]: key for key, (names, _) in KEYS.items()}
-    headed = {heading: named.get(field, field) for heading, field in fields.items() if heading not in KEYS}
+    headed = {
+        heading: named.get(field, field)
+        for frame in entries
+        for field, heading in source_of(frame).get("columns", {}).items()
+        if heading not in KEYS
+    }
     keys = [headed.get(key, key) if isinstance(key, str) else key for key in keys]
     if not all(isinstance(key, str) for key in keys) or len({*keys, *RESULTS}) < len(keys) + len(RESULTS):
         raise ArgumentError("by", Sentence("rule.keys", keys=", ".join(KEYS)), by)
@@ -279,18 +276,16 @@ def keys_of(by: str | Sequence[str], *entries: Any) -> list[str]:
 
 
 def columns_of(keys: Sequence[str]) -> set[str]:
-    """Return the columns that entries are added up with, and named with; others may hold anything."""
-    wanted = {*MONEY, *keys, "date", "category_id", "company_id", "id", "split_line", "line", "approved"}
-    wanted |= {*NAMING}
+    """Return the columns that entries are added up with, and named with; others may hold anything.
+
+    Of a frame of sums, `entries` is their number.
+    """
+    wanted = {*MONEY, *NAMING, *keys, *("date", "id", "split_line", "line", "approved", "entries")}
+    wanted |= {"category_id", "company_id"}
     for key in keys:
         names, identifier = KEYS.get(key, ((), None))
-        wanted |= {*names, *([identifier] if identifier else [])}
+        wanted |= {*names, identifier or key}
     return wanted
-
-
-def _unknown(key: str, ids: pa.ChunkedArray, texts: Words) -> dict[str, str]:
-    """Return the names of groups that the service does not know, by ID."""
-    return {one: texts(f"unknown.{key}", id=one[:8]) for one in pc.unique(ids).to_pylist() if one}
 
 
 def _key(rows: pa.Table, key: str, texts: Words | None) -> dict[str, pa.ChunkedArray]:
@@ -301,18 +296,15 @@ def _key(rows: pa.Table, key: str, texts: Words | None) -> dict[str, pa.ChunkedA
     names, identifier = KEYS.get(key, ((key,), None))
     if key == "month" and "date" in rows.column_names:
         return {"month": months_in(rows)}
-    if identifier is not None and identifier in rows.column_names:
-        ids = pc.ascii_lower(_text(rows.column(identifier)))
-        named = _text(rows.column(names[0])) if names[0] in rows.column_names else pa.nulls(len(rows), TEXT)
-        others = {} if texts is None else _unknown(key, ids.filter(pc.is_null(named)), texts)
+    known = {name: _text(rows[name]) for name in (*names, identifier) if name in rows.column_names}
+    if identifier in known:
+        ids = pc.ascii_lower(known[identifier])
+        named = known.get(names[0], pa.nulls(len(rows), TEXT))
+        unknown = pc.unique(ids.filter(pc.is_null(named))).drop_null().to_pylist()
+        others = {one: texts(f"unknown.{key}", id=one[:8]) for one in unknown} if texts else {}
         unnamed = pl.Series(pl.from_arrow(ids)).replace(others).to_arrow()
-        return {names[0]: pc.coalesce(named, pc.cast(unnamed, TEXT)), identifier: ids}
-    if names[0] not in rows.column_names:
-        return {}
-    return {
-        name: _text(rows.column(name)) if name in rows.column_names else pa.nulls(len(rows), TEXT)
-        for name in names
-    }
+        return {names[0]: pc.coalesce(named, pc.cast(unnamed, TEXT)), str(identifier): ids}
+    return {name: known.get(name, pa.nulls(len(rows), TEXT)) for name in names if names[0] in known}
 
 
 def _columns_of(frame: Any) -> list[str]:
@@ -323,20 +315,22 @@ def _columns_of(frame: Any) -> list[str]:
 
 def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     try:
-        text = pc.cast(wall_times(dated(column)), TEXT)
+        text = pc.cast(wall_times(column), TEXT)
     except pa.ArrowException:
         raise InputError(Sentence("error.no_text_for_groups", kind=str(column.type))) from None
     return pc.if_else(pc.equal(pc.utf8_trim_whitespace(text), ""), pa.scalar(None, TEXT), text)
 
 
-def _in_order(sums: pl.DataFrame, grouped: Grouped, *, is_largest_first: bool) -> pl.DataFrame:
+def _in_order(lines: Lines, *, is_largest_first: bool) -> pl.DataFrame:
     """Return sums with their shares, the largest currency first, then by keys or by size.
 
     The largest currency has most entries. With rates a share, and a size, is one of all currencies.
     """
+    sums = pl.DataFrame(summed(lines.rows, *lines.columns.values(), "currency"))
+    sums = sums.rename({place: name for name, place in lines.columns.items()})
     has_home = HOME in sums.columns
     amount, of_whole = (c(HOME), pl.lit("all")) if has_home else (c.amount, c.currency)
-    within = [of_whole, *(c(name) for name in grouped.first if len(grouped.keys) > len(grouped.first))]
+    within = [of_whole, *(lines.first if len(lines.columns) > len(lines.first) else ())]
     is_of_sign = amount.sign() * amount.sum().over(within).sign() > 0
     whole = pl.when(is_of_sign).then(amount).sum().over(within)
     share = (100 * amount.cast(pl.Float64) / whole.cast(pl.Float64)).round(2)
@@ -344,7 +338,7 @@ def _in_order(sums: pl.DataFrame, grouped: Grouped, *, is_largest_first: bool) -
     sizes = [size.is_null(), size] if is_largest_first else []
     order = [-c.entries.sum().over("currency").cast(pl.Int64), c.currency.is_null(), c.currency]
     order = [*sizes, *order] if has_home else [*order, *sizes]
-    for name in grouped.keys:
+    for name in lines.columns:
         # Of other columns, numbers are in order, too.
         order += [c(name).is_null()]
         order += [] if name in KEY_COLUMNS else [c(name).cast(pl.Float64, strict=False)]

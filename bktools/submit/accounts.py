@@ -198,7 +198,7 @@ def _created(
         known = known_accounts(journal, map(key_of, group))
         existing = {key: row for key, row in known.items() if row["state"] in KNOWN_STATES}
         new = [account for account in group if key_of(account) not in existing]
-        record_accounts(journal, [_memory(account, "SENDING", {}) for account in new])
+        record_accounts(journal, [_journal_row(account, "SENDING", {}) for account in new])
         answers: list[dict[str, Any]] = []
         try:
             for account in group:
@@ -222,16 +222,16 @@ def _create_one(account: Mapping[str, Any], service: Service, budget: Budget) ->
     except STOPPING:
         raise
     except DuplicateAccountError as error:
-        return _memory(account, "EXISTS", {"said": str(error)})
+        return _journal_row(account, "EXISTS", {"said": str(error)})
     except ServiceError as error:
         # Only an answer of the class 4xx says that the service itself refuses the account.
         is_4xx = isinstance(error, StatusError) and 400 <= error.status < 500
         state = "REJECTED" if is_4xx and not is_repeatable(error) else "UNKNOWN"
-        return _memory(account, state, {"said": str(error)})
+        return _journal_row(account, state, {"said": str(error)})
     if (answer.company_id.lower(), answer.external_id) != key_of(account):
         text = words()("submit.another_account", id=answer.id)
-        return _memory(account, "UNKNOWN", {"said": text})
-    row = _memory(account, "MATCHED" if answer.matched else "CREATED", {})
+        return _journal_row(account, "UNKNOWN", {"said": text})
+    row = _journal_row(account, "MATCHED" if answer.matched else "CREATED", {})
     for name in VALUES:
         value = getattr(answer, name)
         row[name] = account[name] if value is None else value
@@ -239,7 +239,7 @@ def _create_one(account: Mapping[str, Any], service: Service, budget: Budget) ->
     return row | {"account_id": answer.id.lower(), "metadata": None if raw == b"null" else raw.decode()}
 
 
-def _memory(account: Mapping[str, Any], state: str, facts: Facts) -> dict[str, Any]:
+def _journal_row(account: Mapping[str, Any], state: str, facts: Facts) -> dict[str, Any]:
     """Return the journal's row of an account without values: those of the service may be different."""
     company_id, external_id = key_of(account)
     about = {"company_id": company_id, "external_id": external_id, "state": state, "facts": facts}

@@ -10,7 +10,7 @@ import datetime as dt
 import json
 import math
 from collections.abc import Container, Mapping, Sequence
-from contextlib import closing, nullcontext
+from contextlib import closing
 from functools import partial
 from typing import Any
 
@@ -40,7 +40,7 @@ from bktools.service import Service
 from bktools.service.workers import Stopped, as_they_end, pause
 from bktools.settings import require_writable
 from bktools.submit.outcome_frame import outcome_frame
-from bktools.submit.sender import OUTCOME_SCHEMA, OutcomeRow, Run, Sender, row_planned, row_unsent
+from bktools.submit.sender import OUTCOME_SCHEMA, OutcomeRow, Run, Sender, row_planned, row_without_sending
 from bktools.wording import Sentence, words
 
 # Companies that are sent concurrently. Most of their time they wait for the end of a job.
@@ -242,15 +242,13 @@ def _planned(journal: WritableJournal, plan: ExportPlan, of_company: OfCompany) 
     for batch_ids in of_company.values():
         # Requests are made one at a time, to save memory.
         for batch in map(plan.request, batch_ids):
-            row = row_unsent(journal, batch, plan.plan_id)
+            row = row_without_sending(journal, batch, plan.plan_id)
             rows.append(row or row_planned(journal, batch, plan.books))
     return rows
 
 
 def _send_all(journal: WritableJournal, run: Run, of_company: OfCompany) -> list[OutcomeRow]:
-    # The only company is sent in this thread.
-    own = journal if len(of_company) == 1 else None
-    calls = [partial(_company, journal, own, run, *of_one) for of_one in of_company.items()]
+    calls = [partial(_company, journal, run, *of_one) for of_one in of_company.items()]
     threads = min(len(calls), COMPANIES) or 1
     with closing(as_they_end(calls, threads, ending=run.ending)) as ended:
         rows = dict(ended)
@@ -265,16 +263,12 @@ def _send_all(journal: WritableJournal, run: Run, of_company: OfCompany) -> list
 
 
 def _company(
-    journal: WritableJournal,
-    own: WritableJournal | None,
-    run: Run,
-    company_id: str,
-    batch_ids: Sequence[str],
+    journal: WritableJournal, run: Run, company_id: str, batch_ids: Sequence[str]
 ) -> list[OutcomeRow]:
     try:
         run.go_on()
         # A thread needs its own connection to the journal.
-        with nullcontext(own) if own else journal.another_connection() as connected:
+        with journal.another_connection() as connected:
             return Sender(connected, run, company_id).send(batch_ids)
     except Stopped:
         pass

@@ -102,8 +102,7 @@ def of_error(error: BaseException) -> Outcome:
         case NotSentError() | ConfigurationError() | ArgumentError() | Stopped():
             # These errors come before a byte of the request is sent; a worker that must stop raises
             # `Stopped`.
-            facts = {"said": line or "not sent, because the submission was stopped"}
-            outcome = Outcome("PLANNED", "not_sent", facts, stops_all=True)
+            outcome = Outcome("PLANNED", "not_sent" if line else "run_stopped", facts, stops_all=True)
         case ExportAlreadyInProgressError():
             # The job in progress may be this very request's, which a gateway has repeated.
             outcome = Outcome("UNKNOWN", "job_in_progress", facts)
@@ -123,7 +122,7 @@ def of_error(error: BaseException) -> Outcome:
                 "UNKNOWN", next(code for kind, code in _CODES.items() if isinstance(error, kind)), facts
             )
         case _:
-            facts = {"said": f"{type(error).__name__} while sending{': ' + line if line else ''}"}
+            facts = {"said": ": ".join(filter(None, (type(error).__name__, line)))}
             outcome = Outcome("UNKNOWN", "interrupted", facts)
     return outcome
 

@@ -46,7 +46,7 @@ def _require_still_sending(journal: WritableJournal, attempt: Attempt) -> None:
     try:
         code = still_sending(journal, attempt)
     except (BktoolsError, OSError) as error:
-        code, facts = "not_sent", {"said": f"the journal could not be read again: {error}"}
+        code, facts = "journal_not_read", {"said": str(error)}
     if code:
         raise Withheld(code, facts)
 

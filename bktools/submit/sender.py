@@ -15,12 +15,13 @@ from bktools.errors import JournalError, NotRecordedError
 from bktools.export.plan import ExportPlan
 from bktools.frames.batches import BatchRequest
 from bktools.frames.schema import COUNT, MAYBE_SENT, TEXT
+from bktools.journal import clock
 from bktools.journal.attempts import recover
 from bktools.journal.claims import claim
 from bktools.journal.database import Row
 from bktools.journal.entry_data import dated
 from bktools.journal.journal import Journal
-from bktools.journal.records import loaded, now
+from bktools.journal.records import loaded
 from bktools.journal.right_journal import company_refusal
 from bktools.journal.sentences import sentence_of
 from bktools.journal.unknown_outcomes import how_to_resolve, lasts_seconds
@@ -33,8 +34,6 @@ from bktools.submit.outcome import Outcome
 from bktools.submit.rate_limit import RateLimit
 from bktools.submit.request import send_once
 from bktools.wording import words
-
-WOULD_BE_SENT = "would be sent"
 
 OUTCOME_SCHEMA = pa.schema(
     dict.fromkeys(("batch_id", "company_id", "entries", "outcome", "job_id", "message"), TEXT)
@@ -119,7 +118,7 @@ class Sender:
 
     def _send(self, batch: BatchRequest) -> OutcomeRow:
         """Send a batch, if it and its company wait for nothing, and return its row."""
-        row = row_unsent(self.journal, batch, self.run.plan.plan_id)
+        row = row_without_sending(self.journal, batch, self.run.plan.plan_id)
         stopped = self.stopped or self.run.stopped
         if row is not None or stopped:
             return row or row_of(batch, "BLOCKED", stopped)
@@ -128,9 +127,9 @@ class Sender:
             self.stopped = words()("submit.after", batch=batch.batch_id, reason=outcome.message)
         if outcome.stops_all:
             self.run.stopped = self.stopped
-        for unknown in self.journal.unknown(self.company_id):
-            how = how_to_resolve(self.journal, unknown)
-            return row_of(batch, "UNKNOWN", f"{_sentence(unknown)}; {how}", unknown["job_id"])
+        if unknown := self.journal.unknown(self.company_id):
+            how = how_to_resolve(self.journal, unknown[0])
+            return row_of(batch, "UNKNOWN", f"{_sentence(unknown[0])}; {how}", unknown[0]["job_id"])
         return row_of(batch, outcome.state, outcome.message, outcome.job_id)
 
     def _send_when_free(self, batch: BatchRequest) -> Outcome:
@@ -182,24 +181,26 @@ def seconds_to_end(accepted: Row | None, most: float) -> float:
         # A person found it booked, so its job has ended.
         return 0.0
     # Since the answer, because the job began before it.
-    age = (now() - dt.datetime.fromisoformat(accepted["settled_at"])).total_seconds()
+    age = (clock.now() - dt.datetime.fromisoformat(accepted["settled_at"])).total_seconds()
     return max(min(lasts_seconds(accepted["job"]), most) - max(age, 0.0), 0.0)
 
 
 def row_planned(journal: Journal, batch: BatchRequest, books: Mapping[str, Any]) -> OutcomeRow:
     """Return the row of a batch that would be sent, or that waits because of its company."""
     error = company_refusal(journal, batch.company_id, dated(batch), books)
-    return row_of(batch, "BLOCKED", str(error)) if error else row_of(batch, "PLANNED", WOULD_BE_SENT)
+    if error:
+        return row_of(batch, "BLOCKED", str(error))
+    return row_of(batch, "PLANNED", words()("submit.would_be_sent"))
 
 
-def row_unsent(journal: Journal, batch: BatchRequest, plan_id: str) -> OutcomeRow | None:
+def row_without_sending(journal: Journal, batch: BatchRequest, plan_id: str) -> OutcomeRow | None:
     """Return the row of a batch that was sent, or whose company waits; None for one that may be sent."""
-    row = journal.state_of(batch.batch_id)
+    row = journal.row_of(batch.batch_id)
     state = None if row is None else row["state"]
     if row is None or state not in MAYBE_SENT:
-        for unknown in journal.unknown(batch.company_id):
-            command = journal.resolve_command(unknown["batch_id"], batch.company_id)
-            return row_of(batch, "BLOCKED", words()("submit.resolve_first", **unknown, command=command))
+        if unknown := journal.unknown(batch.company_id):
+            command = journal.resolve_command(unknown[0]["batch_id"], batch.company_id)
+            return row_of(batch, "BLOCKED", words()("submit.resolve_first", **unknown[0], command=command))
         return None
     if state == "UNKNOWN":
         return row_of(batch, state, how_to_resolve(journal, row))

@@ -19,7 +19,7 @@ from bktools.frames.columns import amounts_of, days_of, text_of
 from bktools.frames.incoming import in_memory
 from bktools.frames.names import FIRST, in_reading_order, with_names
 from bktools.frames.schema import TEXT, to_pandas
-from bktools.frames.sums import Sum, by_currency, sums_of
+from bktools.frames.sums import Sum, by_currency, numbers_of_entries, sums_of
 from bktools.widgets.grid import MAX_ROWS, cell, display_grid, grid_class, grid_of, instead_of
 from bktools.wording import Sentence, words
 from bktools.wording.numbers import shown
@@ -58,6 +58,7 @@ class EntryPicker:
 
     def __init__(self, entries: pd.DataFrame, texts: dict[str, list[str]], selection: Any = None) -> None:
         self.entries = entries
+        self._numbers = numbers_of_entries(in_memory(entries, "the entries")).to_pandas()
         self._texts = texts
         self._displays: list[Any] = []
         columns = [
@@ -70,7 +71,9 @@ class EntryPicker:
             for name in texts
         ]
         rows = list(zip(*texts.values(), strict=True))
-        self.widget = grid_of(columns, rows, picking=True, selected=_places(entries, selection))
+        self.widget = grid_of(
+            columns, rows, picking=True, entries=self._numbers.to_list(), selected=_places(entries, selection)
+        )
         self.widget.observe(self._tell, names="selected")
         self._tell()
 
@@ -78,10 +81,11 @@ class EntryPicker:
     def selection(self) -> pd.DataFrame:
         """The selected rows of `entries`, in their order: `compose_export_jobs(entries, selection=...)`.
 
-        Of a split entry they are all its lines, whichever of them was selected.
+        Of a split entry they are all its lines, whichever of them was selected; a line that repeats the ID of
+        another entry is not.
         """
-        ids = self.entries["id"].str.lower()
-        return self.entries[ids.isin(ids.iloc[self.widget.selected])]
+        numbers = self._numbers
+        return self.entries[numbers.isin(numbers.iloc[self.widget.selected]).to_numpy()]
 
     @property
     def totals(self) -> pd.DataFrame:
@@ -123,7 +127,7 @@ class EntryPicker:
     @property
     def _summary(self) -> str:
         """The selection in one line."""
-        of = f"{len(self.entries):,} entries selected"
+        of = f"{self._numbers.nunique():,} entries selected"
         if not (sums := self._sums):
             return f"none of {of}"
         texts = [

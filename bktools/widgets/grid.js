@@ -56,7 +56,6 @@ export function condition(filter, kind, point = ".") {
 
 function render({ model, el }) {
   const columns = model.get("columns"), rowsOfAPage = model.get("page"), isPicker = model.get("picking");
-  const noun = isPicker ? "entries" : "rows";
   const rows = model.get("rows").map((cells, place) => {
     const read = cells.map((text, index) => {
       const { kind, point = "." } = columns[index];
@@ -64,6 +63,11 @@ function render({ model, el }) {
     });
     return { place, cells: read, all: cells.join("\n").toLowerCase() };
   });
+  // The lines of a split entry have one number; a row of a table has its own.
+  const numbers = model.get("entries");
+  const entryOf = (row) => numbers[row.place] ?? row.place;
+  const countOf = (lines) => new Set(lines.map(entryOf)).size;
+  const noun = !isPicker ? "rows" : countOf(rows) < rows.length ? "lines" : "entries";
   const drawn = columns.map((column, index) => ({ ...column, index })).filter((column) => !column.hidden);
   const filters = drawn.map(() => "");
   let words = "", order = null, page = 0, onlySelected = false, shown = rows, last = null, active = 0;
@@ -115,7 +119,8 @@ function render({ model, el }) {
   if (isPicker) head.append(element("tr", { class: "bktools-filters" }, element("td"), ...fields.map((field) => element("td", {}, field))));
 
   function put(places) {
-    selected = new Set([...places].sort((one, other) => one - other));
+    const chosen = new Set([...places].map((place) => entryOf(rows[place])));
+    selected = new Set(rows.filter((row) => chosen.has(entryOf(row))).map((row) => row.place));
     model.set("selected", [...selected]);
     model.save_changes();
     if (onlySelected) filtered(); else draw();
@@ -182,13 +187,13 @@ function render({ model, el }) {
     back.disabled = page === 0;
     next.disabled = first + rowsOfAPage >= shown.length;
     back.hidden = next.hidden = rows.length <= rowsOfAPage;
-    all.textContent = shown.length < rows.length ? `Select the ${count(shown.length)} that match` : `Select all ${count(rows.length)}`;
+    all.textContent = shown.length < rows.length ? `Select the ${count(countOf(shown))} that match` : `Select all ${count(countOf(rows))}`;
     tell();
   }
 
   function tell() {
     const there = new Set(shown.map((row) => row.place));
-    const hidden = [...selected].filter((place) => !there.has(place)).length;
+    const hidden = countOf(rows.filter((row) => selected.has(row.place) && !there.has(row.place)));
     const note = hidden ? `. ${hidden.toLocaleString("en")} selected ${hidden === 1 ? "entry is" : "entries are"} hidden by the filters` : "";
     totals.textContent = model.get("summary") + note;
   }
@@ -209,7 +214,8 @@ function render({ model, el }) {
     if (begin >= 0) {
       const end = page * rowsOfAPage + place;
       for (const other of shown.slice(Math.min(begin, end), Math.max(begin, end) + 1)) chosen.add(other.place);
-    } else if (!chosen.delete(row.place)) chosen.add(row.place);
+    } else if (selected.has(row.place)) rows.filter((other) => entryOf(other) === entryOf(row)).forEach((other) => chosen.delete(other.place));
+    else chosen.add(row.place);
     last = row.place;
     active = place;
     window.getSelection()?.removeAllRanges();

@@ -23,7 +23,10 @@ def grid_class() -> Any:
     import traitlets
 
     class Grid(anywidget.AnyWidget):
-        """The grid in the page; its rows are text, its selection the places of rows."""
+        """The grid in the page; its rows are text, its selection the places of rows.
+
+        `entries` has a number for each row of a picker, the same for the lines of a split entry.
+        """
 
         _esm = Path(__file__).with_suffix(".js")
         _css = Path(__file__).with_suffix(".css")
@@ -31,6 +34,7 @@ def grid_class() -> Any:
         rows: Any = traitlets.List().tag(sync=True)
         page = traitlets.Int(100).tag(sync=True)
         picking = traitlets.Bool(default_value=False).tag(sync=True)
+        entries = traitlets.List(traitlets.Int()).tag(sync=True)
         selected = traitlets.List(traitlets.Int()).tag(sync=True)
         summary = traitlets.Unicode().tag(sync=True)
         key = traitlets.Unicode().tag(sync=True)

@@ -15,7 +15,6 @@ from bktools import views
 from bktools.consoles import laid_out, readable, room
 from bktools.contract.rules import text as checked_text
 from bktools.contract.rules import whole_number
-from bktools.frames.columns import dated
 from bktools.frames.incoming import in_memory, parquet, source_of
 from bktools.frames.names import IDENTIFIERS, in_reading_order
 from bktools.settings import SANDBOX
@@ -208,7 +207,7 @@ def show(
     most = max(count, GRID_ROWS)
     whole: Any = parquet(frame) if isinstance(frame, str | Path) else in_memory(frame)
     is_table = isinstance(whole, pa.Table)
-    table: pa.Table = whole.slice(0, most) if is_table else whole.head(most)
+    table: pa.Table = whole.slice(0, most) if is_table else in_memory(whole.head(most))
     names = table.column_names
     where = words()("report.sandbox") if source_of(frame).get("environment") == SANDBOX else ""
     return Shown(
@@ -229,7 +228,7 @@ def _texts(
     cells = []
     for name in columns:
         column = table.column(name)
-        language = days if days and pa.types.is_temporal(dated(column).type) else texts
+        language = days if days and pa.types.is_temporal(column.type) else texts
         cells.append(_column(name, column, currencies, language))
     return list(zip(*cells, strict=True))
 
@@ -240,7 +239,7 @@ def _column(name: str, column: pa.ChunkedArray, currencies: Sequence[str | None]
     if pa.types.is_decimal(kind) or (name == "amount" and is_number):
         pairs = zip(column.to_pylist(), currencies, strict=True)
         return [texts.amount(value, currency) for value, currency in pairs]
-    values = dated(column).to_pylist()
+    values = column.to_pylist()
     if name in PERCENTS and is_number:
         percents = (None if value is None else round(Decimal(str(value)), 1) for value in values)
         # A row without a currency, such as a category that was renamed, has no figures.

@@ -87,7 +87,7 @@ class Words:
 
     def name(self, section: str, code: str) -> str:
         """Return the name of a code; an unknown one, which a service may send, is shown with spaces."""
-        key = f"{section}.{code}.name"
+        key = f"{section}.{code.lower()}.name"
         return self(key) if key in self.texts else code.replace("_", " ")
 
     def facts_of(self, key: str) -> frozenset[str]:

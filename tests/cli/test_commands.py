@@ -130,7 +130,7 @@ def test_a_full_disk_leaves_nothing_behind(run, small_disk):
     for path in sorted(small_disk.rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
     done = run(f"{line} --out {small_disk / 'close'}")
-    assert (done.returncode, "No space left" in done.stderr) == (Exit.STORAGE, True)
+    assert (done.returncode, "no space left" in done.stderr) == (Exit.STORAGE, True)
     assert list(small_disk.iterdir()) == []
 
 

@@ -33,7 +33,8 @@ def write(monkeypatch, capsys):
 def test_a_full_disk_is_one_line(write):
     """Output that cannot be written is told in one line, with the code of storage."""
     told = write(Path("/dev/full"), "mappings")
-    assert told == (Exit.STORAGE, "bktools: the output cannot be written: No space left on device\n")
+    line = "the output cannot be written: no space left; free some space on its drive and run again"
+    assert told == (Exit.STORAGE, f"bktools: {line}\n")
 
 
 def test_letters_that_an_encoding_lacks_are_escaped(write, tmp_path):

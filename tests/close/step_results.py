@@ -10,6 +10,7 @@ import pyarrow as pa
 from bktools.close.actions import Action, StepResults, actions_of
 from bktools.close.entries import ENTRY_COLUMNS
 from bktools.findings.check import SERVICE
+from bktools.frames.sums import Sum
 
 COMMANDS = {
     "unknown_account": "bktools accounts import FILE",
@@ -45,13 +46,13 @@ def of_account(check: str, account: str | None, **columns: Any) -> dict[str, Any
     return usual | names | columns
 
 
-def results_of(entries: pa.Table, **given: Any) -> StepResults:
-    """Return what a close found in which nothing is wrong but what is given."""
+def actions_and_roles(entries: pa.Table, **given: Any) -> tuple[tuple[Action, ...], tuple[Sum, ...]]:
+    """Return the actions, and who has to act, where nothing is wrong but what is given."""
     usual: dict[str, Any] = dict.fromkeys(("findings", "accounts", "jobs", "created"), ())
     usual |= {"unknown_outcomes": {}, "own": "EUR", "commands": COMMANDS}
-    return StepResults(entries, **(usual | given))
+    return actions_of(StepResults(entries, **(usual | given)))
 
 
 def made(entries: pa.Table, **given: Any) -> tuple[Action, ...]:
     """Return the actions of a close in which nothing is wrong but what is given."""
-    return actions_of(results_of(entries, **given))
+    return actions_and_roles(entries, **given)[0]

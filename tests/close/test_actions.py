@@ -6,10 +6,10 @@ import json
 from decimal import Decimal
 
 import pytest
-from step_results import entries_of, finding, made, of_account, of_category, results_of
+from step_results import actions_and_roles, entries_of, finding, made, of_account, of_category
 
 import bktools
-from bktools.close.actions import CATEGORY, ENTRY, UNKNOWN, actions_of, totals_by_role
+from bktools.close.actions import CATEGORY, ENTRY, UNKNOWN
 from bktools.close.sentences import detail_of, name_of, step_of
 from bktools.findings.check import EMPLOYEE, ERP, PREPARER, SERVICE
 from bktools.frames.sums import Money
@@ -43,6 +43,16 @@ def test_like_steps_are_one_action_with_the_most_money_first():
         "The categories have no account",
     )
     assert step_of(GERMAN, action).to_do == "2 Kategorien im Dienst ein Konto zuordnen"
+
+
+def test_an_entry_is_named_with_the_amount_of_all_its_lines():
+    """A finding of one line of a split entry names what waits for it: the whole entry."""
+    lines = [
+        {"id": "entry 0", "split_line": line, "money": money} for line, money in ((1, "9.00"), (2, "4.50"))
+    ]
+    row = finding("unusual_amount", 0, severity="warning", amount=Decimal("9.00"), currency="EUR")
+    [action] = made(entries_of(*lines), findings=[row])
+    assert (name_of(ENGLISH, action.things[0]), action.amounts) == ("EUR 13.50", {"EUR": Decimal("13.50")})
 
 
 def test_what_no_entry_waits_for_stands_apart_and_last():
@@ -125,18 +135,15 @@ def test_a_job_in_doubt_comes_first_with_what_waits_for_it():
     entries = entries_of(
         {"batch_id": "b1", "fate": "in_doubt"}, {"reason": "blocked", "fate": "ready"}, {"money": "99"}
     )
-    everything = results_of(
+    (first, _), roles = actions_and_roles(
         entries, findings=[finding("not_approved", 2)], unknown_outcomes={"b1": "bktools export resolve b1"}
     )
-    first, _ = listed = actions_of(everything)
     assert (first.code, first.entries, first.ids) == ("in_doubt", 2, {"batch_id": "b1"})
     assert first.command == "bktools export resolve b1"
     told = step_of(ENGLISH, first)
     assert told.about == "Export job of 1 entry"
     assert "1 entry of later export jobs" in told.why
-    assert [
-        (line["role"], line["errors"], line.money["EUR"]) for line in totals_by_role(everything, listed)
-    ] == [
+    assert [(line["role"], line["errors"], line.money["EUR"]) for line in roles] == [
         (SERVICE, 1, Money(1, Decimal("99.00"))),
         (PREPARER, 1, Money(2, Decimal("2.00"))),
     ]
@@ -193,8 +200,7 @@ def test_a_role_with_warnings_alone_has_its_entries():
     warnings = [
         finding("earlier_period", row, severity="warning", who=ERP, facts=facts) for row in (0, 1, 1, 2)
     ]
-    everything = results_of(entries, findings=warnings)
-    [accountant] = totals_by_role(everything, actions_of(everything))
+    _, [accountant] = actions_and_roles(entries, findings=warnings)
     assert accountant.keys == {"role": ERP, "errors": 0, "warnings": 1}
     assert accountant.money == {"EUR": Money(2, Decimal("16.00"))}
 

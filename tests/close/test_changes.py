@@ -90,6 +90,7 @@ def test_two_months(sandbox, service, samples, closed):
     pd.testing.assert_frame_equal(large, found[~is_small].reset_index(drop=True))
     about = bktools.compare("2026-08", "2026-10", service=service).attrs["bktools"]
     assert about["not_compared"] == ["nothing was exported in August 2026, according to the journal"]
+    assert not [line for line in about["headline"] if line.startswith("exported")]
 
 
 def test_a_split_entry_is_counted_once_in_what_became_of_it():
@@ -143,7 +144,7 @@ def _figures(frame, *keys):
 
 
 def test_the_service_at_two_moments(sandbox, service):
-    """A category that came is named; one whose account changed shows both accounts by code and name."""
+    """What came is named, an account shows by code and name, and what is archived as yes or no."""
     accounts = pd.DataFrame(
         {
             "id": ["00000000-0000-4000-8000-000000000001"],
@@ -154,17 +155,21 @@ def test_the_service_at_two_moments(sandbox, service):
     ).assign(company_id=service.settings.company)
     bktools.import_accounts(accounts, service=service)
     one = sandbox.server.add_category("Fees", account_id=accounts["id"][0])
+    sample = next(sandbox.server._world.categories_of(0))
     other = "00000000-0000-4000-8000-000000000002"
     bktools.load_categories(refresh=True, service=service)
     bktools.load_employees(service=service)
     moment = dt.datetime.now(dt.UTC)
     sandbox.server.remove_category(one)
+    sandbox.server.remove_category(sample["id"])
+    with sandbox.server._store() as store:
+        store.add_category(sample | {"archived": True})
     sandbox.server.add_category("Fees", id=one, account_id=other)
     added = sandbox.server.add_category("Drones")
     bktools.load_categories(refresh=True, service=service)
     now = dt.datetime.now(dt.UTC)
     known = in_memory(bktools.load_accounts(service=service))
-    rows = changes.between_moments(moment, now, service.settings.company, known, service)
+    rows = changes.between_moments(moment, now, service.settings.company, known, service, words())
     found = rows.to_pandas().set_index("id")
     assert found["table"].unique().tolist() == ["categories"]
     assert found.loc[added, ["change", "about"]].tolist() == ["added", "Drones"]
@@ -175,7 +180,8 @@ def test_the_service_at_two_moments(sandbox, service):
         "0400 Bank",
         other,
     ]
-    assert len(found) == 2
+    assert found.loc[sample["id"], ["field", "before", "after"]].tolist() == ["archived", "no", "yes"]
+    assert len(found) == 3
 
 
 USUAL = {"id": "1", "company_id": "c", "name": "Travel", "archived": False, "account_id": "a"}

@@ -7,12 +7,13 @@ from decimal import Decimal
 import pandas as pd
 import pyarrow as pa
 import pytest
-from step_results import entries_of, finding, results_of
+from step_results import entries_of, finding, made
 
 import bktools
-from bktools.close.actions import CHANGED, actions_of
+from bktools.close.actions import CHANGED
 from bktools.close.entries import ENTRY_COLUMNS, OF_REASON
-from bktools.close.figures import LARGEST, LARGEST_OF_OTHERS, Figures, spent_table
+from bktools.close.figures import LARGEST, LARGEST_OF_OTHERS, Figures
+from bktools.close.months import met_entries, spent_in
 from bktools.close.sentences import name_of, not_spent, step_of
 from bktools.frames.sums import with_one_reason
 from bktools.wording import words
@@ -40,6 +41,14 @@ MONTH = _table(
 )
 
 
+def figures_of(
+    entries: pa.Table, own: str | None = "EUR", before: pa.Table | None = None, counted: tuple[str, ...] = ()
+) -> Figures:
+    """Return the figures of entries beside a month before, of which some are counted there."""
+    before = _table() if before is None else before
+    return Figures(entries, own, before, before, pa.chunked_array([counted], pa.large_string()))
+
+
 def largest_by_pandas(entries: pa.Table, own: str) -> list[str]:
     """Return the IDs of the largest entries, currency by currency, the own one first."""
     frame = entries.to_pandas().dropna(subset="amount")
@@ -57,22 +66,22 @@ def largest_by_pandas(entries: pa.Table, own: str) -> list[str]:
 @pytest.mark.parametrize("own", ["EUR", "JPY"])
 def test_the_largest_entries_are_of_all_currencies(own):
     """By size, credits too, with amounts only: ten of the company's own currency, and some of each other."""
-    largest = Figures(MONTH, own, _table(), _table()).largest
+    largest = figures_of(MONTH, own).largest
     assert largest["id"].to_pylist() == largest_by_pandas(MONTH, own)
     assert set(largest["currency"].to_pylist()) == {"EUR", "JPY", "CHF"}
-    assert len(Figures(_table(), None, _table(), _table()).largest) == 0
+    assert len(figures_of(_table(), None).largest) == 0
 
 
 def test_what_is_new_is_in_no_month_before():
     """New suppliers and categories have no entry in any month before; the first month has none."""
     earlier = _table(("a", "Bahn", "c1", "Travel", Decimal(1), "EUR"))
-    new = Figures(MONTH, "EUR", earlier, earlier).new
+    new = figures_of(MONTH, before=earlier).new
     assert {key: [part.keys["id"] for part in parts] for key, parts in new.items()} == {
         "supplier": ["Fair", "Hotel"],
         "category": ["c2"],
     }
     assert new["supplier"][0].amounts == {"EUR": Decimal(-500)}
-    assert Figures(MONTH, "EUR", _table(), _table()).new == {}
+    assert figures_of(MONTH).new == {}
 
 
 SPENT = {"exported", "ready", "in_doubt", "in_books", "held_back"}
@@ -95,7 +104,7 @@ def test_months_are_compared_by_what_was_spent():
         ("6", "A", None, None, Decimal("45.00"), "EUR", "exported"),
         ("7", "A", None, None, Decimal("20.00"), "EUR", "held_back"),
     )
-    figures = Figures(OCTOBER, "EUR", september, september, pa.chunked_array([["7"]], pa.large_string()))
+    figures = figures_of(OCTOBER, before=september, counted=("7",))
     euro, dollar = figures.against
     frame = OCTOBER.to_pandas()
     frame = frame[frame["fate"].isin(SPENT) & (frame["id"] != "7")]
@@ -114,7 +123,7 @@ def test_months_are_compared_by_what_was_spent():
 
 def test_the_page_says_what_of_all_entries_was_not_spent():
     """What was spent, and each part that was not, are all entries: their number, and each currency."""
-    figures = Figures(OCTOBER, "EUR", _table(), _table(), pa.chunked_array([["7"]], pa.large_string()))
+    figures = figures_of(OCTOBER, counted=("7",))
     parts = {part["fate"]: part for part in figures.not_spent}
     frame = OCTOBER.to_pandas()
     apart = frame[~frame["fate"].isin(SPENT)].groupby("fate")["id"].count().to_dict()
@@ -126,34 +135,36 @@ def test_the_page_says_what_of_all_entries_was_not_spent():
     line = not_spent(words("en"), figures)
     assert line.startswith(f"Spent: {figures.spent.entries} entries, EUR ")
     assert "of earlier months (held back or booked then): 1 entry, EUR 20.00" in line
-    assert not_spent(words("en"), Figures(_table(), "EUR", _table(), _table())) == ""
+    assert not_spent(words("en"), figures_of(_table())) == ""
 
 
 def test_an_entry_is_spent_in_the_month_that_met_it_first():
     """What a month held back stays its own, also when the next one exports it."""
-    columns = {
-        name: ENTRY_COLUMNS.field(name).type for name in ("id", "date", "amount", "currency", "reason")
-    }
-    more = {"state": pa.large_string(), "sent_in": pa.large_string()}
-    schema = pa.schema(columns | more | {"split_line": pa.int64()})
+    names = ("id", "date", "amount", "currency", "reason", "split_line")
+    columns = {name: ENTRY_COLUMNS.field(name).type for name in names}
+    columns["entry_id"] = columns.pop("id")
+    schema = pa.schema(columns | dict.fromkeys(("state", "period"), pa.large_string()))
     usual = {"amount": Decimal("1.00"), "currency": "EUR", "split_line": 0}
     sent = [
-        usual | {"id": "a", "state": "ACCEPTED", "sent_in": "2026-09"},
-        usual | {"id": "b", "state": "ACCEPTED", "sent_in": "2026-10"},
-        usual | {"id": "c", "state": "UNKNOWN", "sent_in": "2026-09"},
+        usual | {"entry_id": "a", "state": "ACCEPTED", "period": "2026-09"},
+        usual | {"entry_id": "b", "state": "ACCEPTED", "period": "2026-10"},
+        usual | {"entry_id": "c", "state": "UNKNOWN", "period": "2026-09"},
     ]
     held = [
-        usual | {"id": "b", "reason": "not_approved", "sent_in": "2026-09"},
-        usual | {"id": "d", "reason": "already_booked", "sent_in": "2026-09"},
-        usual | {"id": "e", "reason": "no_account", "sent_in": "2026-10"},
+        usual | {"entry_id": "b", "reason": "not_approved", "period": "2026-09"},
+        usual | {"entry_id": "d", "reason": "already_booked", "period": "2026-09"},
+        usual | {"entry_id": "e", "reason": "no_account", "period": "2026-10"},
+        *[usual | {"reason": "no_id", "period": month} for month in ("2026-09", "2026-10")],
     ]
-    tables = (pa.Table.from_pylist(rows, schema) for rows in (sent, held))
-    table = spent_table("2026-09", *tables).to_pandas()
-    assert dict(zip(table["id"], table["fate"], strict=True)) == {
+    met = met_entries(*(pa.Table.from_pylist(rows, schema) for rows in (sent, held)))
+    spent = [(row["id"], row["fate"]) for row in spent_in(met, "2026-09").to_pylist()]
+    assert len(spent) == len(dict(spent))
+    assert dict(spent) == {
         "a": "exported",
         "b": "held_back",
         "c": "in_doubt",
         "d": "in_books",
+        None: "held_back",
     }
 
 
@@ -165,7 +176,7 @@ def test_a_changed_entry_has_its_amounts_before_and_now():
         {"fate": "exported", "reason": CHANGED, "money": "7.00"},
     )
     findings = [finding(CHANGED, number, facts='{"changes": []}') for number in range(3)]
-    [action] = actions_of(results_of(entries, findings=findings))
+    [action] = made(entries, findings=findings)
     frame = pd.DataFrame(entries.to_pylist())
     now = frame["file_amount"].fillna(frame["amount"])
     assert action.amounts == action.facts["sent"] == {"EUR": frame["amount"].sum()}
@@ -185,7 +196,7 @@ def test_a_changed_entry_has_its_amounts_before_and_now():
 def test_entries_in_the_books_are_no_step():
     """The ledger has them already, so nobody has anything to do."""
     entries = entries_of({"fate": "in_books", "reason": "already_booked"})
-    assert actions_of(results_of(entries, findings=[finding("already_booked", 0)])) == ()
+    assert made(entries, findings=[finding("already_booked", 0)]) == ()
 
 
 # Lines of entries that are held back: entry, line in it, first error, amount.
@@ -206,7 +217,7 @@ def test_an_entry_is_held_back_by_one_reason():
     findings = [
         finding(reason, None, id=entry, line=line) for line, (entry, _, reason, _) in enumerate(HELD_LINES)
     ]
-    [whole, *reasons, total] = Figures(entries, "EUR", _table(), _table()).statement
+    [whole, *reasons, total] = figures_of(entries).statement
     first = frame[frame["reason"] != "other_line_not_ready"].sort_values("reason", ascending=False)
     at = frame["id"].map(first.drop_duplicates("id").set_index("id")["reason"])
     sums = frame.assign(at=at, money=frame["money"].map(Decimal)).groupby("at")
@@ -214,7 +225,7 @@ def test_an_entry_is_held_back_by_one_reason():
     assert {part["reason"]: part.entries for part in reasons} == counts
     assert {part["reason"]: part.amounts["EUR"] for part in reasons} == amounts
     assert sum(part.entries for part in reasons) == whole.entries == total.entries == frame["id"].nunique()
-    steps = {action.code: action for action in actions_of(results_of(entries, findings=findings))}
+    steps = {action.code: action for action in made(entries, findings=findings)}
     assert {code: action.entries - action.counted_elsewhere for code, action in steps.items()} == counts
     # An entry is a step of each of its errors: the line of the second says so.
     assert steps["no_category"].counted_elsewhere == 1

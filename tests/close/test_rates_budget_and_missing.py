@@ -8,12 +8,13 @@ from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
 import bktools
 from bktools.close.close import Close
-from bktools.close.recurring import recurring
+from bktools.close.months import met_entries, recurring
 from bktools.errors import InputError
 from bktools.frames.columns import texts_of
 from bktools.journal.statements import record_verification
@@ -34,6 +35,7 @@ class Months:
     closes: dict[str, Close]
     budget: pd.DataFrame
     again: Close
+    wrong: Close
 
     def table(self, month: str, name: str) -> pd.DataFrame:
         """Return a table of a close as text, with exact amounts."""
@@ -107,7 +109,11 @@ def months(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory)
             if str(month) == "2026-10":
                 del options["rates"], options["budget"]
                 again = bktools.close_month(folder=False, **options)
-    return Months(closes, budget, again)
+                unknown = entries.tail(1).assign(id=f"{0:08}-0000-4000-8000-{0:012}", currency="XXQ")
+                unknown = pd.concat([entries, unknown], ignore_index=True)
+                unknown.attrs = sample.attrs
+                wrong = bktools.close_month(folder=False, **options | {"entries": unknown})
+    return Months(closes, budget, again, wrong)
 
 
 def test_every_currency_stands_in_the_own_one_too(months: Months):
@@ -132,6 +138,16 @@ def test_every_currency_stands_in_the_own_one_too(months: Months):
     assert months.closes["2026-11"].home_currency is None
 
 
+def test_a_currency_that_does_not_exist_holds_back_its_entry_alone(months: Months):
+    """The others keep their amounts in the own currency; that there is no sum of all is said."""
+    close = months.wrong
+    entries = close.entries.set_index("currency")
+    assert entries.loc["XXQ", ["fate", "reason"]].tolist() == ["held_back", "unknown_currency"]
+    assert entries["home_amount"].isna().tolist() == (entries.index == "XXQ").tolist()
+    assert close.figures.spent.home is None
+    assert "the sum of all currencies (without a rate: XXQ)" in close.run.unchecked
+
+
 def test_with_rates_the_month_before_is_compared_in_the_own_currency(months: Months):
     """All currencies of both months, each amount converted and rounded by itself: that is the headline."""
     close, rates = months.closes["2026-10"], {"EUR": "1", **RATES}
@@ -140,7 +156,7 @@ def test_with_rates_the_month_before_is_compared_in_the_own_currency(months: Mon
         rows = months.table(month, "entries")
         rows = rows[rows["fate"].isin(SPENT)]
         if month == "2026-10":
-            rows = rows[~rows["id"].isin(texts_of(close.tables["counted_before"], "id"))]
+            rows = rows[~rows["id"].isin(close.figures.counted_before.to_pylist())]
         cents = [
             (Decimal(amount) * Decimal(rates[currency])).quantize(Decimal("0.01"), ROUND_HALF_UP)
             for amount, currency in zip(rows["amount"], rows["currency"], strict=True)
@@ -176,7 +192,7 @@ def test_the_budget_stands_beside_what_was_spent(months: Months, month: str, rat
         return amounts.groupby([names, codes]).sum()
 
     rows = months.table(month, "entries")
-    counted = texts_of(months.closes[month].tables["counted_before"], "id")
+    counted = months.closes[month].figures.counted_before.to_pylist()
     spent = rows[rows["fate"].isin(SPENT) & ~rows["id"].isin(counted)]
     # A category that the service does not know has the beginning of its ID.
     unknown = "unknown category " + spent["category_id"].str[:8] + "…"
@@ -258,13 +274,13 @@ def test_what_is_held_back_each_month_is_not_missing():
     days = pd.to_datetime([f"2026-{month:02}-14" for month in (7, 8, 9, 10)]).astype("datetime64[s]")
     rows = pd.DataFrame({"id": list("abcd"), "supplier": "Makro", "currency": "EUR", "date": days})
     rows["amount"] = pd.array([Decimal("77.35")] * 4, pd.ArrowDtype(pa.decimal128(38, 2)))
-    rows = rows.assign(split_line=0, sent_in=rows["date"].dt.strftime("%Y-%m"))
-    held = pa.Table.from_pandas(rows.head(3), preserve_index=False)
-    own = rows.tail(1).assign(company_id="c1", fate="held_back", reason="no_category")
-    own = pa.Table.from_pandas(own, preserve_index=False)
-    after, none = dt.date(2026, 11, 3), held.slice(0, 0)
-    assert len(recurring(own, none, held, "2026-10", "", after, elsewhere=none)) == 0
-    [missing] = recurring(own.slice(0, 0), none, held, "2026-10", "", after, elsewhere=none).to_pylist()
+    rows = rows.assign(split_line=0, period=rows["date"].dt.strftime("%Y-%m"), reason="no_category")
+    held = pa.Table.from_pandas(rows.head(3).rename(columns={"id": "entry_id"}), preserve_index=False)
+    met = met_entries(held.slice(0, 0).append_column("state", [[]]), held)
+    own = pl.from_pandas(rows.tail(1).assign(company_id="c1", fate="held_back"))
+    after, none = dt.date(2026, 11, 3), own.clear()
+    assert len(recurring(own, met, none, "2026-10", "", after)) == 0
+    [missing] = recurring(none, met, none, "2026-10", "", after).to_pylist()
     assert (missing["supplier"], missing["amount"]) == ("Makro", Decimal("77.35"))
 
 

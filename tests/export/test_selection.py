@@ -89,7 +89,7 @@ REFUSED = {
     "a nullable mask with a gap": (pd.Series([True, None, False], dtype="boolean"), "empty values"),
     "a shorter mask": ([True, False], "mask of 2 rows, the entries have 3"),
     "another index": (pd.Series([True, False, True]), "another index"),
-    "no file": ("nowhere.csv", r"^the selection nowhere\.csv cannot be read: No such file or directory$"),
+    "no file": ("nowhere.csv", r"^the selection nowhere\.csv cannot be read: no such file or folder$"),
     "a number": (7, "is a int"),
     "no column of IDs": (pd.DataFrame({"x": [1]}), "no column id"),
 }

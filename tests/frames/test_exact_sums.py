@@ -39,7 +39,7 @@ def test_a_split_entry_is_counted_once(name: str):
     rows = ROWS.rename_columns({"id": name})
     assert number_of_entries(rows) == 4
     assert number_of_entries(rows.slice(2, 2)) == 1
-    counts = {row["reason"]: row["entries"] for row in summed(rows, "reason").to_pylist()}
+    counts = {row["reason"]: row["entries"] for row in summed(rows, "reason").to_dicts()}
     assert counts == {"x": 2, "y": 3}
 
 
@@ -54,11 +54,14 @@ def test_currencies_are_never_added():
 
 
 def test_sums_have_every_digit():
-    """No sum or share is rounded to Python's digits, or wraps around as Arrow's would."""
-    large = Decimal("99999999999999999999999999999999999.01")
-    rows = pa.table({"amount": pa.array([large] * 20, pa.decimal128(38, 2)), "currency": ["EUR"] * 20})
-    exact = Decimal("1999999999999999999999999999999999980.20")
+    """No sum or share is rounded to Python's digits, and an amount that could make one wrap is refused."""
+    large = Decimal("9999999999999999.99")
+    rows = pa.table({"amount": pa.array([large] * 20, pa.decimal128(38, 4)), "currency": ["EUR"] * 20})
+    exact = Decimal("199999999999999999.80")
     assert money_of(rows)["EUR"].amount == total([large] * 20 + [None]) == exact
+    longer = pa.table({"amount": pa.array([large, Decimal("0.001")], pa.decimal128(38, 4))})
+    with pytest.raises(InputError, match="the amounts need more than 18 digits"):
+        money_of(longer)
     shares = shares_of([Decimal(3), Decimal(-1), None, Decimal(1)])
     assert shares == [Decimal("0.75"), None, None, Decimal("0.25")]
     with pytest.raises(InputError, match="amount must be an exact number, is double"):

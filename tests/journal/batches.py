@@ -88,5 +88,5 @@ def send(
 
 def state(journal: WritableJournal, batch_id: str) -> str | None:
     """Return the state of a batch, None where the journal does not have it."""
-    row = journal.state_of(batch_id)
+    row = journal.row_of(batch_id)
     return None if row is None else row["state"]

@@ -19,6 +19,7 @@ from bktools.journal.attempts import record_intent, record_outcome
 from bktools.journal.periods import approve, record_close
 from bktools.journal.resolving import resolve
 from bktools.journal.writable import WritableJournal
+from bktools.wording import words
 
 
 def of_amounts(name: str, *amounts: str, first: int = 0, currency: str = "EUR", **more) -> BatchRequest:
@@ -66,7 +67,7 @@ def test_a_closed_period_receives_nothing(journal, service, backend):
         f"open it again: bktools periods reopen 2026-10 --company {COMPANY} --sandbox "
         '--by NAME --reason "..."'
     )
-    assert journal.state_of("a") is None
+    assert journal.row_of("a") is None
     claimed(journal, of_amounts("b", "1.00", first=2), month="2026-09")
     claimed(journal, of_amounts("waiting", "1.00"), month="2026-11")
     with typed_by_hand(journal, backend) as by_hand:
@@ -79,25 +80,25 @@ def test_a_closed_period_receives_nothing(journal, service, backend):
         record_intent(journal, "waiting")
     bktools.reopen_period("2026-11", by="Grace", reason="late invoice", company=COMPANY, service=service)
     record_intent(journal, "waiting")
-    assert journal.state_of("waiting")["state"] == "SENDING"
+    assert journal.row_of("waiting")["state"] == "SENDING"
 
 
 def test_an_entry_without_a_date_goes_into_no_closed_period(journal, service):
     """It may belong to any month: it waits while one is closed, and none is closed meanwhile."""
     claimed(journal, dated("before", None))
-    with pytest.raises(JournalError, match="stays open: batch before of it is PLANNED"):
+    with pytest.raises(JournalError, match="stays open: batch before of it is planned"):
         bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
     resolve(journal, "before", "RELEASED", **LOOKED)
     bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
     text = r"an entry has no date, and the period 2026-10 .* was closed by Grace"
     with pytest.raises(JournalError, match=text):
         claimed(journal, dated("a", None, first=1))
-    assert journal.state_of("a") is None
+    assert journal.row_of("a") is None
     with pytest.raises(JournalError, match="was closed by Grace"):
         claimed(journal, dated("a", None, first=1), month="2026-10")
     claimed(journal, dated("b", "2026-11-03", first=2))
     claimed(journal, dated("a", None, first=1), month="2026-11")
-    assert journal.state_of("a")["state"] == "PLANNED"
+    assert journal.row_of("a")["state"] == "PLANNED"
 
 
 def test_each_entry_is_held_back_in_the_record_of_one_month(journal, service):
@@ -172,11 +173,12 @@ def test_a_period_with_an_unfinished_batch_stays_open(journal, service, state, t
         return original(closing, company_id)
 
     monkeypatch.setattr(WritableJournal, "lock", later)
-    text = f"stays open: batch a of it is {state}; .*bktools export resolve a --company {COMPANY} --sandbox"
+    named = words().name("outcome", state)
+    text = f"stays open: batch a of it is {named}; .*bktools export resolve a --company {COMPANY} --sandbox"
     with pytest.raises(JournalError, match=text):
         bktools.close_period("2026-10", by="Ada", company=COMPANY, service=service)
     today("2026-11-03T10:00")
-    assert f"batch a of it is {state}" in approve(journal, COMPANY, "2026-10", by="Grace")
+    assert f"batch a of it is {named}" in approve(journal, COMPANY, "2026-10", by="Grace")
     bktools.close_period("2026-09", by="Ada", company=COMPANY, service=service)
     resolve(journal, "a", "RELEASED", **LOOKED)
     assert approve(journal, COMPANY, "2026-10", by="Grace") == ""

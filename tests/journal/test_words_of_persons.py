@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import json
 
+import pyarrow as pa
 import pytest
 from backends import BOTH
-from batches import COMPANY, ENTRIES, LOOKED, OTHER_COMPANY, batch, begun, claimed, send, state
+from batches import COMPANY, ENTRIES, LOOKED, OTHER_COMPANY, batch, begun, claimed, entry, send, state
 
 import bktools
 from bktools.errors import ArgumentError, JournalError
@@ -54,7 +56,11 @@ def test_a_batch_in_doubt_is_named_with_the_way_to_settle_it(journal, service):
         '--outcome "accepted|released" --evidence "..." --by NAME',
     ):
         assert part in line
-    send(journal, batch("b", 7, company=OTHER_COMPANY), "UNKNOWN")
+    facts = {"id": [entry(7)] * 2, "split_line": [1, 2], "amount": ["7.10", "5"]}
+    lines = pa.table(facts | {"currency": ["EUR"] * 2, "supplier": ["Hotel"] * 2})
+    split = dataclasses.replace(batch("b", 7, company=OTHER_COMPANY), rows=lines)
+    send(journal, split, "UNKNOWN")
+    assert "(Hotel, EUR 12.10; " in open_questions(OTHER_COMPANY, service=service)[0], "once, with its sum"
     lines = open_questions(service=service)
     assert open_questions(OTHER_COMPANY.upper(), service=service) == lines[1:]
     assert open_questions(batch="a", service=service) == lines[:1]
@@ -108,7 +114,7 @@ def test_a_job_ends_after_what_the_service_said(doubts, service, expires, second
         with journal.transaction() as connection:
             sql = "UPDATE batches SET job = $1 WHERE batch_id = 'batch-0'"
             connection.execute(sql, [json.dumps({"expiresIn": expires})])
-        sent_at = dt.datetime.fromisoformat(journal.state_of("batch-0")["sent_at"])
+        sent_at = dt.datetime.fromisoformat(journal.row_of("batch-0")["sent_at"])
     ends = sent_at + dt.timedelta(seconds=seconds)
     assert sendings_in_doubt(COMPANIES[0], service=service) == {"batch-0": (ends, "")}
 
@@ -116,7 +122,7 @@ def test_a_job_ends_after_what_the_service_said(doubts, service, expires, second
 def test_a_withdrawn_batch_is_not_sent(opened, settings, monkeypatch):
     """One that waits is withdrawn; one that is sent or settled is not, also where that came meanwhile."""
     claimed(opened, batch("a", 0))
-    with pytest.raises(JournalError, match="only an UNKNOWN batch can be resolved"):
+    with pytest.raises(JournalError, match="only a batch in doubt can be resolved"):
         resolve(opened, "a", "ACCEPTED", **LOOKED)
     resolve(opened, "a", "RELEASED", **LOOKED)
     claimed(opened, batch("b", 0))
@@ -129,7 +135,7 @@ def test_a_withdrawn_batch_is_not_sent(opened, settings, monkeypatch):
         return original(journal, company_id)
 
     monkeypatch.setattr(type(opened), "lock", later)
-    for name, reason in (("b", "batch b is ACCEPTED"), ("a", "batch a is RELEASED"), ("c", "was not found")):
+    for name, reason in (("b", "batch b is accepted"), ("a", "batch a is released"), ("c", "was not found")):
         with pytest.raises(JournalError, match=reason):
             resolve(opened, name, "RELEASED", **LOOKED)
 
@@ -212,7 +218,7 @@ def test_what_waits_or_was_sent_here_is_no_export_elsewhere(journal, today):
     assert state(journal, "a") == "PLANNED"
     today("2026-11-20T10:00")
     send(journal, batch("c", 3), "UNKNOWN")
-    with pytest.raises(JournalError, match="are in batch c, which is UNKNOWN here"):
+    with pytest.raises(JournalError, match="are in batch c, which is in doubt here"):
         record_exported_elsewhere(journal, COMPANY, [{"entry_id": ENTRIES[3]}], **LIST)
     today("2026-11-21T10:00")
     resolve(journal, "c", "RELEASED", **LIST)

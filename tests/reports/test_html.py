@@ -59,7 +59,8 @@ def _changed(close: Close, **columns: Any) -> Close:
         table = table.set_column(
             table.column_names.index(name), name, pa.array(values, table.schema.field(name).type)
         )
-    return replace(close, tables={**close.tables, "entries": table})
+    figures = replace(close.figures, entries=table)
+    return replace(close, tables={**close.tables, "entries": table}, figures=figures)
 
 
 def _reason(entry: dict[str, Any]) -> str:
@@ -95,7 +96,8 @@ def _named(close: Close, names: list[str]) -> Close:
         ]
         things = tuple(replace(one, name=name) for one, name in zip(action.things, named, strict=True))
         actions.append(replace(action, things=things))
-    return replace(close, tables=tables, record=record, actions=tuple(actions), company_name=names[2])
+    shown = {"figures": replace(close.figures, entries=tables["entries"]), "actions": tuple(actions)}
+    return replace(close, tables=tables, record=record, company_name=names[2], **shown)
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +156,8 @@ def test_tables_are_readable_without_sight(parsed: Page):
 def test_a_large_close_is_bounded_and_says_where_the_rest_is(close: Close):
     """2,560 entries: 2,000 rows, with some of every fate and reason; the figures are of all of them."""
     entries = pa.concat_tables([close.tables["entries"]] * 8)
-    large = replace(close, tables={**close.tables, "entries": entries})
+    figures = replace(close.figures, entries=entries)
+    large = replace(close, tables={**close.tables, "entries": entries}, figures=figures)
     report = report_of(_changed(large, id=[str(uuid.uuid4()) for _ in range(len(entries))]))
     page = Page(report)
     rows = page.rows("entries-table")

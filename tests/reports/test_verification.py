@@ -39,7 +39,8 @@ def test_a_verification_is_a_page_a_workbook_and_csv(language: str, tmp_path: Pa
     booked = entries.drop(7).rename(columns={"description": "text"}).drop(columns="entry_id")
     booked = booked.assign(voucher_id=[f"V{place}" for place in booked.index])
     later = booked.head(1).assign(date=pd.Timestamp("2026-11-30"), account_code="1930", voucher_id="X")
-    match = bktools.match_ledger(entries, pd.concat([booked, later]), period="2026-10", language=language)
+    sent = entries.assign(state="ACCEPTED")
+    match = bktools.match_ledger(sent, pd.concat([booked, later]), period="2026-10", language=language)
     settlement = Settlement("batch 1", None, "open", {}, "<b>two postings</b>", ("V1, 101.00",))
     shown = Verification(
         match=match,
@@ -64,6 +65,7 @@ def test_a_verification_is_a_page_a_workbook_and_csv(language: str, tmp_path: Pa
         days |= {
             name for row in rows for name, value in zip(head, row, strict=True) if isinstance(value, dt.date)
         }
+        assert "ACCEPTED" not in {value for row in rows for value in row}, "a name in place of the code"
     assert days == DAYS[language]
     totals = pd.read_csv(tmp_path / "ledger_totals.csv", sep=None, engine="python", encoding="utf-8-sig")
     assert len(totals) == len(match.totals)

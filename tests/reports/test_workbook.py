@@ -83,7 +83,8 @@ def test_amounts_that_excel_would_round_are_text(close: Close):
     amounts = [Decimal("1234567890123456.78"), *entries["amount"].to_pylist()[1:]]
     column = pa.array(amounts, pa.decimal128(38, 2))
     entries = entries.set_column(entries.column_names.index("amount"), "amount", column)
-    large = replace(close, tables={**close.tables, "entries": entries})
+    figures = replace(close.figures, entries=entries)
+    large = replace(close, tables={**close.tables, "entries": entries}, figures=figures)
     book = workbook_of(large)
     texts = [row[8] for row in _rows(book, "entries")[1:] if isinstance(row[8], str)]
     assert texts == ["1,234,567,890,123,456.78"]

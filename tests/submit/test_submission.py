@@ -83,7 +83,7 @@ def test_a_lost_answer_blocks_the_company_until_it_is_settled(sandbox, service, 
     assert again["message"].to_list() == dry["message"].to_list()
 
     bktools.resolve_export_job(batch, "accepted", evidence="found in the ERP", by="Ada", service=service)
-    with pytest.raises(JournalError, match="is ACCEPTED"):
+    with pytest.raises(JournalError, match="is accepted"):
         bktools.resolve_export_job(batch, "released", evidence="changed my mind", by="Ada", service=service)
     assert outcomes(plan, service) == ["ACCEPTED", "ACCEPTED"]
     assert set(sandbox.server.accepted_entries().values()) == {1}
@@ -309,7 +309,7 @@ def test_a_journal_that_cannot_be_written_loses_no_answer(group, monkeypatch):
     monkeypatch.setattr(request, "record_outcome", original)
     booked = group.server.export_jobs()
     assert len(booked) == 10
-    assert all(f"ACCEPTED (job {job['id']}" in str(error.value) for job in booked)
+    assert all(f"is accepted (job {job['id']}" in str(error.value) for job in booked)
     assert Counter(states(group.service)) == {"UNKNOWN": 10, "PLANNED": 10}
 
 

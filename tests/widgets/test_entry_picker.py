@@ -83,15 +83,17 @@ def test_entries_of_any_index(entries: pd.DataFrame):
 
 
 def test_a_split_entry_is_selected_as_a_whole(entries: pd.DataFrame):
-    """A click on one line selects all lines of its entry, whose ID may be in capitals."""
-    lines = entries.head(3).assign(split_line=[1, 2, 0], split_lines=[2, 2, 0])
+    """A click on a line selects all lines of its entry, whose ID may be in capitals; a repeat is another."""
+    lines = entries.head(4).assign(split_line=[1, 2, 0, 0], split_lines=[2, 2, 0, 0])
     lines.loc[1, "id"] = lines["id"][0].upper()
+    lines.loc[3, "id"] = lines["id"][2]
     picker = bktools.pick_entries(lines)
     _click(picker, 0)
-    assert picker.selection["id"].to_list() == lines["id"].to_list()[:2]
+    assert picker.selection.index.to_list() == [0, 1]
     assert picker.widget.summary.startswith("1 of 3 entries selected")
     _click(picker, 2)
-    assert picker.selection["id"].to_list() == [lines["id"][2]]
+    assert picker.selection.index.to_list() == [2]
+    assert picker.totals["entries"].to_list() == [1]
 
 
 def test_entries_without_a_currency_are_counted(entries: pd.DataFrame):

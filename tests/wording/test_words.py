@@ -6,10 +6,11 @@ import datetime as dt
 from decimal import Decimal
 from typing import Any
 
+import httpx
 import pytest
 
 from bktools import caller
-from bktools.wording import LANGUAGES, Words, words
+from bktools.wording import LANGUAGES, Words, reader, reason_of, words
 from bktools.wording.words import _WRITERS, _parts
 
 ENGLISH, OTHERS = words("en"), [words(language) for language in LANGUAGES[1:]]
@@ -124,3 +125,13 @@ def test_a_fact_that_is_unknown_adds_nothing():
 def test_a_code_without_words_is_shown_with_spaces():
     """A status that the service adds one day is shown as it is."""
     assert ENGLISH.name("role", "somebody_else") == "somebody else"
+
+
+def test_a_reason_of_the_system_is_in_the_reader_s_language(monkeypatch: pytest.MonkeyPatch):
+    """The words of the first cause that has some stand there; another error keeps its own text."""
+    wrapped = httpx.ReadError("[Errno 104] Connection reset by peer")
+    wrapped.__cause__ = ConnectionResetError(104, "Connection reset by peer")
+    monkeypatch.setattr(reader, "language", "de")
+    assert reason_of(wrapped) == "die Verbindung wurde zurückgesetzt"
+    assert reason_of(OSError(28, "No space left on device")).startswith("kein Platz mehr;")
+    assert reason_of(ValueError("another one")) == "another one"

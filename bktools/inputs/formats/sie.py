@@ -16,9 +16,9 @@ from typing import NamedTuple, TypeAlias
 
 from bktools.caller import setting
 from bktools.inputs.formats.format import NUMBER, Books, company_in_file, day_of, made_table
-from bktools.inputs.grids.encoding import encoding_named, is_utf8
-from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import note
+from bktools.inputs.raw.encoding import encoding_named, is_utf8
+from bktools.inputs.raw.source import Source
 from bktools.inputs.table import Rows, no_collection
 
 _FIRST = re.compile(r"\s*#(?:FLAGGA|PROGRAM|FORMAT|GEN|SIETYP)\s", re.IGNORECASE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -20,13 +19,13 @@ from bktools.frames import schema
 from bktools.frames.money import check_form
 from bktools.inputs import cells
 from bktools.inputs.assignment import MONEY, ask_for, candidates
-from bktools.inputs.fields import Column, fields_of
+from bktools.inputs.fields import fields_of
 from bktools.inputs.formats.registry import refuse_ledgers
-from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
 from bktools.inputs.mappings import options_with
 from bktools.inputs.options import EntriesOptions, plus, takes_options
 from bktools.inputs.question import call_of
+from bktools.inputs.raw.source import Source
 from bktools.inputs.reading import Reading, Step, read_by_steps
 from bktools.inputs.values import names
 from bktools.inputs.values.approvals import read_approvals
@@ -155,7 +154,6 @@ def _read_amounts(
     _take_budget(reading)
     _ask_of_other_documents(reading)
     _ask_of_repeated_total(reading)
-    _ask_of_text(reading)
     _find_columns(reading, frames, company, required)
     read_money(reading, own)
 
@@ -251,21 +249,6 @@ def _ask_of_repeated_total(reading: Reading) -> None:
             choice = reading.table.choice("amount", reading.places["amount"])
             facts = {"heading": total.heading, "document": column.heading}
             reading.problems.ask("repeated_total", [choice], is_doubtful=True, **facts)
-
-
-def _ask_of_text(reading: Reading) -> None:
-    """Propose the one column of words of a file without headings for the text of its entries."""
-    if reading.table.heading_line or not reading.problems.has("headings"):
-        return
-    texts = [place for place in reading.free() if _are_texts(reading.seen(place))]
-    if len(texts) == 1 and not reading.is_asked("description"):
-        ask_for(reading, "description", [reading.table.choice("description", texts[0])])
-
-
-def _are_texts(column: Column) -> bool:
-    """Whether most rows have words, of several kinds, that are neither days nor amounts."""
-    are_words = column.share > 0.5 and column.most(re.compile(r"[^\W\d_]{3}").search)
-    return are_words and not column.are_days() and not column.are_amounts() and not column.are_currencies()
 
 
 def _is_budget(reading: Reading) -> bool:

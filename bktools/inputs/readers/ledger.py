@@ -15,24 +15,26 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.caller import warn_caller
+from bktools.caller import setting, warn_caller
 from bktools.errors import UnverifiedTableWarning
 from bktools.frames import schema
 from bktools.frames.money import check_form
 from bktools.inputs import cells
-from bktools.inputs.assignment import ask_for, ask_which, candidates, split_accounts
-from bktools.inputs.fields import IBAN, are_account_codes, most
+from bktools.inputs.assignment import ask_for, candidates, split_accounts
+from bktools.inputs.fields import IBAN, Column, are_account_codes, may_be_account, most
 from bktools.inputs.formats.format import Books
 from bktools.inputs.formats.registry import opened_books
-from bktools.inputs.grids.source import Source
 from bktools.inputs.mappings import options_with
 from bktools.inputs.notes import Note, note
 from bktools.inputs.options import LedgerOptions, filled_fields, takes_options
+from bktools.inputs.raw.source import Source
 from bktools.inputs.reading import Reading, Step, read_by_steps
 from bktools.inputs.values.amounts import LONGEST, Figures
 from bktools.inputs.values.currencies import own_currency
 from bktools.inputs.values.money import read_money, sides_of, total
 
+# How accounts of text books and of India say their side, and that they are accounts.
+_DEBITED, _CREDITED, _WORD_ACCOUNT = r"(?i)[\s.]dr\.?\s*$", r"(?i)^to\s+", r"(?i)\s+(?:a/c|account)\.?\s*$"
 # What no whole ledger shows, and an export of a part of it may.
 _UNLIKELY = {"one_sided", "one_account", "accounts_of_a_bank", "signs_by_nature"}
 
@@ -154,25 +156,25 @@ def _find_accounts(reading: Reading) -> None:
     """Find the accounts of a table."""
     places = reading.places
     if "account_code" not in places:
+        _take_marked_accounts(reading)
+    if "account_code" not in places:
         _ask_account(reading)
-    elif codes := _codes_of_names(reading):
-        ask_which(reading, "account_code", [*codes, places["account_code"]])
     elif places.get("account_name") == places["account_code"]:
         reading.leave("account_name")
     _number_by_journal(reading)
 
 
-def _codes_of_names(reading: Reading) -> list[int]:
-    """Return the columns of codes, one for each name, beside accounts that are known by their names alone."""
-    own = reading.seen(reading.places["account_code"])
-    if reading.is_asked("account_code") or not own.is_headed("account_name") or are_account_codes(own):
-        return []
-    return [
-        place
-        for place in candidates(reading, "account_code")
-        if are_account_codes(column := reading.seen(place))
-        and len({*zip(own.sample, column.sample, strict=True)}) == len(own.kinds) == len(column.kinds)
-    ]
+def _take_marked_accounts(reading: Reading) -> None:
+    """Take a column of accounts of which each says its side: Cash A/c Dr., and To Sales A/c."""
+    texts = [reading.places["text"]] if reading.has("text") else []
+    for place in (*texts, *reading.free()):
+        column = cells.trimmed(reading.table.columns[place])
+        is_debit, is_credit = (cells.matches(column, mark) for mark in (_DEBITED, _CREDITED))
+        if is_debit.any() and is_credit.any() and not (is_debit & is_credit).any():
+            reading.leave(*(["text"] if place in texts else []))
+            reading.places["account_code"] = place
+            accounts = pc.replace_substring_regex(column, f"{_DEBITED}|{_CREDITED}", "")
+            reading.put("account_code", pc.replace_substring_regex(accounts, _WORD_ACCOUNT, ""))
 
 
 def _number_by_journal(reading: Reading) -> None:
@@ -215,7 +217,7 @@ def _take_two_postings(reading: Reading) -> None:
     _take_accounts_of_sides(reading)
     has_both_amounts = reading.has(*pair, "debit", "credit")
     is_named = {"account_code", "account_name"} & reading.asked.keys()
-    are_pairs = reading.has(*pair) and (reading.is_asked(pair[0]) or _are_both_filled(reading, *pair))
+    are_pairs = reading.has(*pair) and (reading.is_asked(pair[0]) or _have_both_accounts(reading, *pair))
     if not has_both_amounts and (is_named or not are_pairs):
         reading.leave(*pair)
         return
@@ -255,7 +257,7 @@ def _take_two_postings(reading: Reading) -> None:
 
 
 def _take_accounts_of_sides(reading: Reading) -> None:
-    """Take columns headed debit and credit for the two accounts where rows have both, beside one amount."""
+    """Take columns headed debit and credit for accounts where each row has both, beside one amount."""
     sides = {
         f"{side}_account": place
         for place in range(len(reading.table.headings))
@@ -265,12 +267,19 @@ def _take_accounts_of_sides(reading: Reading) -> None:
     known = {"account_code", "account_name", *sides} & {*reading.places, *reading.asked}
     if len(sides) < 2 or known or not reading.has("amount"):
         return
-    if {*sides.values()} <= {*candidates(reading, "debit_account", also=sides.values())}:
+    columns = [reading.seen(place) for place in sides.values()]
+    # An account stands again on either side.
+    both = Column(
+        "",
+        pa.chunked_array([chunk for column in columns for chunk in column.cells.chunks], schema.TEXT),
+        [cell for column in columns for cell in column.sample],
+    )
+    if all(column.share == 1 for column in columns) and may_be_account(both):
         reading.leave("debit", "credit")
         reading.places |= sides
 
 
-def _are_both_filled(reading: Reading, debit: str, credit: str) -> bool:
+def _have_both_accounts(reading: Reading, debit: str, credit: str) -> bool:
     """Whether most rows have both accounts; a row of a journal that has one of them is one posting."""
     rows = list(zip(reading.sample(debit), reading.sample(credit), strict=True))
     return sum(bool(own.strip() and other.strip()) for own, other in rows) * 2 > len(rows)
@@ -377,7 +386,10 @@ def _doubts_of_table(reading: Reading, postings: pa.Table) -> Iterator[Note]:
     elif "voucher_id" in postings.column_names and (wrong := len(_unbalanced(postings))):
         reading.note("unbalanced", count=wrong)
     elif difference := total(postings["amount"]):
-        reading.note("unbalanced_sum", difference=str(difference))
+        # Signs of one column may be those of profit and loss, in which costs are negative.
+        are_own = reading.has("amount") and not reading.has("side") and not reading.options.get("negate")
+        option = setting("negate", True) if are_own else None
+        reading.note("unbalanced_sum", difference=str(difference), option=option)
 
 
 def _is_one_sided(amount: pa.ChunkedArray) -> bool:

@@ -243,7 +243,7 @@ def _second_amounts(reading: Reading) -> list[int]:
         for place in (candidates(reading, "credit") if reading.kind == "ledger" else ())
         if abs(place - reading.places["currency"]) == 1
         and free[place].has_cents()
-        and not free[place].says("tax", "rate")
+        and not free[place].says("tax", "fee", "rate")
     ]
     return headed + beside
 

@@ -21,7 +21,7 @@ from bktools.caller import setting
 from bktools.frames import schema
 from bktools.inputs import cells, terms
 from bktools.inputs.assignment import MONEY, ask_amount, ask_column, ask_of_totals, candidates, other_days
-from bktools.inputs.fields import Column, most, side_of
+from bktools.inputs.fields import Column, fields_of, most, side_of
 from bktools.inputs.options import keeps_reports
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
@@ -30,6 +30,14 @@ from bktools.inputs.table import Mask
 from bktools.inputs.values.amounts import LONGEST, Figures, decimal_mark, is_not_zero, money
 from bktools.inputs.values.currencies import only_currency, only_of_headings, read_currency, settle_foreign
 from bktools.inputs.values.days import SERIAL, is_serial, lacks_year, parsed, read_days
+
+_ZERO = Decimal()
+# Days without marks, such as 220126, which an option alone reads.
+_SHORT_DAYS = ("%d%m%y", "%m%d%y", "%y%m%d")
+# A minus in at most such a share of the amounts of each side reverses.
+_REVERSALS = 0.2
+# A share of negative amounts that says how the file signs spending.
+_MOSTLY = 0.8
 
 
 def read_money(reading: Reading, own_currency: str | None) -> None:
@@ -104,11 +112,11 @@ def _leave_no_amounts(reading: Reading, named: list[str]) -> None:
             reading.leave(name)
     if reading.has("debit", "credit") and not reading.is_asked("debit"):
         are_empty = all(cells.are_blank(reading.column(name)) for name in ("debit", "credit"))
-        if _are_both_filled(reading) or (are_empty and reading.has("amount")):
+        if _have_both_amounts(reading) or (are_empty and reading.has("amount")):
             reading.leave("debit", "credit")
 
 
-def _are_both_filled(reading: Reading) -> bool:
+def _have_both_amounts(reading: Reading) -> bool:
     rows = list(zip(reading.sample("debit"), reading.sample("credit"), strict=True))
     return sum(is_not_zero(debit) and is_not_zero(credit) for debit, credit in rows) * 2 > len(rows)
 
@@ -155,6 +163,14 @@ def read_date(reading: Reading) -> None:
         if bad.any() and not reading.problems.has("date_format"):
             _ask_of_no_days(reading, bad, cells.unique(column.filter(pa.array(bad))))
     reading.result["date"] = days
+    others = [one.heading for one in map(reading.seen, reading.free()) if _is_another_day(reading, one)]
+    if others and reading.books is None and not reading.is_asked("date"):
+        reading.note("day_of_several", heading=reading.heading("date"), names=others)
+
+
+def _is_another_day(reading: Reading, column: Column) -> bool:
+    """Whether another column than the one that is read has days, by its heading and its cells."""
+    return "date" in fields_of(terms.bare(column.heading), reading.kind) and column.are_days()
 
 
 def _ask_of_no_days(reading: Reading, bad: Mask, texts: list[str]) -> None:
@@ -230,17 +246,6 @@ def _turned(reading: Reading, amount: pa.ChunkedArray) -> pa.ChunkedArray:
 def total(column: pa.ChunkedArray) -> Decimal:
     """Return the sum of amounts."""
     return pc.sum(column.cast(pa.decimal128(LONGEST, column.type.scale))).as_py() or Decimal()
-
-
-_ZERO = Decimal()
-# Days without marks, such as 220126, which an option alone reads.
-_SHORT_DAYS = ("%d%m%y", "%m%d%y", "%y%m%d")
-# The share of vouchers that proves the signs.
-_BALANCED = 0.5
-# A minus in at most such a share of the amounts of each side reverses.
-_REVERSALS = 0.2
-# A share of negative amounts that says how the file signs spending.
-_MOSTLY = 0.8
 
 
 def ask_side(reading: Reading) -> None:
@@ -348,11 +353,6 @@ def _have_own_signs(
         (minus and other_plus and not plus + other_minus) or (plus and other_minus and not minus + other_plus)
     )
     is_open = not is_own and reading.books is None
-    if is_open and reading.kind == "ledger":
-        # Vouchers that balance as they stand have signs. A word on all lines of a voucher, such as Deposit,
-        # turns it as a whole, and it balances also then.
-        is_own = _balance(reading, own)
-        is_open = not is_own and not _balance(reading, turned)
     many = (minus > _REVERSALS * (minus + plus), other_minus > _REVERSALS * (other_minus + other_plus))
     if is_open and any(many):
         sums = {name: str(pc.sum(one).as_py() or _ZERO) for name, one in (("own", own), ("turned", turned))}
@@ -365,14 +365,3 @@ def _have_own_signs(
 
 def _count(flags: pa.ChunkedArray) -> int:
     return int(pc.sum(flags).as_py() or 0)
-
-
-def _balance(reading: Reading, amount: pa.ChunkedArray) -> bool:
-    """Whether more than half of the vouchers, or of the days, balance."""
-    keys = [reading.column(name) for name in ("date", "voucher_id") if reading.has(name)]
-    if not keys:
-        return False
-    names = [str(number) for number in range(len(keys))]
-    groups = pa.table([*keys, amount], [*names, "amount"]).group_by(names)
-    sums = groups.aggregate([("amount", "sum")])["amount_sum"]
-    return _count(pc.equal(sums, pa.scalar(_ZERO, sums.type))) > _BALANCED * len(sums)

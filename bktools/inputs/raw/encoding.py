@@ -16,10 +16,11 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from bktools.caller import name_of
+from bktools.caller import argument_name
 from bktools.errors import ArgumentError
 from bktools.inputs import terms
 from bktools.inputs.notes import damaged
+from bktools.wording import Sentence
 
 _ENCODINGS = (
     *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1257", "cp850", "cp852", "cp437"),
@@ -34,11 +35,11 @@ _CAPITALS = "".join(filter(str.isupper, map(chr, range(0xC0, 0x180))))
 _UNSOUND = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd\u2500-\u25ff]"
     r"|[^\W\d_][^\w\s\x00-\x7f’‘“”–—…•·€£º°«»][^\W\d_]|[¡-©«-´¶-¹»-¿×÷]+[^\W\d_]{2}"
-    r"|[^\W\d_]{2}[¡-©¬-´¶¹¿×÷¼-¾]"
+    r"|[^\W\d_]{2}[¡-©¬-´¶¹¿×÷¼-¾]|[A-Za-z]№"
     # A sign between figures, which is a space between thousands in another encoding.
     r"|\d[†‡•˙ˇ˘]\d"
     r"|\b[A-Z][À-ÖØ-Þ][a-zà-öø-ÿ]"
-    rf"|[a-z][{_CAPITALS}][a-z ]"
+    rf"|[a-z][{_CAPITALS}](?:[a-z]|\b)"
 )
 _EASTERN = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff61-\uff9f]")
 _LONE_EASTERN = re.compile(rf"[A-Za-z]{_EASTERN.pattern}(?=[A-Za-z])|[A-Za-z]{_EASTERN.pattern}\b")
@@ -47,6 +48,7 @@ _EASTERN_RUN = re.compile(rf"{_EASTERN.pattern}{{2,}}")
 _RUNS_TO_LONE = 20
 _REPLACED = re.compile(r"[\ufffd\ue000-\uf8ff]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_CELL_WORD = re.compile(r"[^\s;,|\"]+")
 _EASTERN_SCRIPTS = {"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "KATAKANA-HIRAGANA", "FULLWIDTH"}
 _SHOWN_CHARACTERS = 40
 
@@ -102,8 +104,7 @@ def encoding_named(encoding: str) -> str:
         b"".decode(encoding)
         return codecs.lookup(encoding).name
     except (LookupError, TypeError):
-        rule = "must be the name of an encoding such as cp1252"
-        raise ArgumentError(name_of("encoding"), rule, encoding) from None
+        raise ArgumentError(argument_name("encoding"), Sentence("rule.encoding"), encoding) from None
 
 
 def _by_letters(data: bytes, headings_in: Callable[[str], set[str]]) -> Reading:
@@ -175,7 +176,7 @@ def _by_headings(readings: dict[str, str], data: bytes, headings_in: Callable[[s
 
 def _differing(texts: Sequence[str]) -> list[str]:
     """Return the first word that all readings read differently, else the first that two do."""
-    rows = list(zip(*(text.split() for text in texts), strict=False))
+    rows = list(zip(*(_CELL_WORD.findall(text) for text in texts), strict=False))
     row = next((row for row in rows if len(set(row)) == len(row)), None)
     row = row or next((row for row in rows if len(set(row)) > 1), tuple("" for _ in texts))
     return [word[:_SHOWN_CHARACTERS] for word in row]
