@@ -143,8 +143,8 @@ class Telling:
     ) -> None:
         """Leave entries open, with the difference of their group where its postings are known.
 
-        `versions`: what each of the stories has of the ledger. The difference leaves out what has a finding of
-        its own.
+        `versions`: what each of the stories has of the ledger. An entry with a finding of its own is not in
+        the difference.
         """
         held, status = self._holds[group.number], self.papers.draft.status
         on_time = [piece for piece in held if self.practice.is_on_time(group, piece)]
