@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.close.actions import UNKNOWN, StepResults
-from bktools.close.entries import unsent
+from bktools.close.entries import CHANGED, unsent
 from bktools.close.scope import CloseScope, table_with_source
 from bktools.errors import PlanError
 from bktools.export import ExportPlan
@@ -109,6 +109,10 @@ def record_and_approve(
     return approve(scope.journal, scope.company, scope.period, by=approved_by)
 
 
+# The command that records a correction in the ERP.
+RECORDING = "verify --ledger LEDGER --entries FILE --month YYYY-MM --record --by NAME"
+
+
 def step_results(
     scope: CloseScope,
     after: Reconciliation,
@@ -131,6 +135,7 @@ def step_results(
         own=scope.settings.currency or next(iter(money_of(entries)), None),
         commands={
             UNKNOWN: _import_accounts(scope),
+            CHANGED: scope.journal.command(RECORDING, scope.company),
             **dict.fromkeys(CLEARED, scope.journal.command(clearing(["ENTRIES"]), scope.company)),
         },
     )
