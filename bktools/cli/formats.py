@@ -79,7 +79,7 @@ def write_table(frame: pd.DataFrame | pa.Table, target: Path | IO[bytes], suffix
         case ".csv":
             write = csv_of(frame, profile)
         case ".xlsx":
-            write = excel_of(frame)
+            write = excel_of({"table": frame})
         case ".json":
             write = partial(_json, frame)
         case _:
