@@ -11,16 +11,14 @@ import pandas as pd
 import pyarrow as pa
 
 from bktools.contract import rules
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import ArgumentError
 from bktools.frames.columns import months_in
 from bktools.frames.incoming import described, in_memory, source_of
-from bktools.frames.schema import TEXT, Month
+from bktools.frames.schema import Month
 from bktools.journal.writable import WritableJournal
 from bktools.ledger.inputs import options_of, postings_in
 from bktools.service import Service
 from bktools.settings import Settings
-from bktools.spending.budgets import keys_of_budget
-from bktools.spending.sums import spend
 from bktools.wording import Sentence, Words
 
 
@@ -57,23 +55,6 @@ def ledger_of(ledger: pd.DataFrame | None) -> pa.Table | None:
         return None
     options_of(ledger)
     return described(postings_in(ledger), source_of(ledger))
-
-
-def budget_of(budget: Any, currency: str | None) -> pa.Table | None:
-    """Return the table of a budget, if there is one; refuse one that cannot be added up.
-
-    Without a column `currency` it is in the company's own.
-    """
-    if budget is None:
-        return None
-    table = described(in_memory(budget, "budget"), source_of(budget))
-    keys = keys_of_budget(table)
-    if "currency" not in table.column_names:
-        if currency is None:
-            raise InputError(Sentence("error.budget_without_currency"), source="budget")
-        table = table.append_column("currency", pa.repeat(pa.scalar(currency, TEXT), len(table)))
-    spend(table, by=keys)
-    return table
 
 
 def month_to_close(entries: pa.Table, month: Month | None, now: dt.datetime, *, is_approved: bool) -> str:

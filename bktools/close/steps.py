@@ -1,4 +1,4 @@
-"""The steps of a close that take more than one call; `close_month` calls them in their order."""
+"""The steps of a close, which `close_month` calls in their order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bktools.export import ExportPlan
 from bktools.export.checks import CLEARED
 from bktools.export.findings import require_category_ids
 from bktools.findings.check import ERROR, EXPORTED
-from bktools.frames.columns import texts_of
+from bktools.frames.columns import months_in, texts_of
 from bktools.frames.incoming import described, source_of
 from bktools.frames.sums import money_of
 from bktools.frames.typed import typed
@@ -30,6 +30,7 @@ from bktools.reconcile import Reconciliation
 from bktools.settings import Settings, require_writable
 from bktools.snapshots.tables import load_categories, load_employees
 from bktools.spending.expected import LEAST
+from bktools.spending.rates import ExchangeRates, in_own_currency, keep_rates
 from bktools.wording import Sentence
 
 
@@ -60,6 +61,21 @@ def settle_first_export(scope: CloseScope, *, confirmed: bool) -> str:
     if question:
         scope.seen("question", str(question))
     return str(question or "")
+
+
+def rates_of_month(scope: CloseScope, entries: pa.Table, rates: ExchangeRates | None) -> ExchangeRates | None:
+    """Return the rates of the month with the company's own currency; an applied close keeps them.
+
+    Refuse rates that lack one for a day of the month, before anything is written to the service.
+    """
+    if rates is None:
+        return None
+    of_month = entries.filter(pc.equal(months_in(entries), scope.period))
+    rates = rates.into(scope.settings.currency, of_month)
+    in_own_currency(of_month, rates)
+    if scope.apply:
+        keep_rates(rates, scope.settings, scope.company, scope.period)
+    return rates
 
 
 def tables_of_service(

@@ -23,6 +23,11 @@ NO_BUDGET = {"date", "entries"}
 c = pl.col
 
 
+def in_currency(rows: pa.Table, currency: str | None) -> pa.Table:
+    """Return rows whose amounts are all in one currency."""
+    return with_column(rows, "currency", pa.repeat(pa.scalar(currency, TEXT), len(rows)))
+
+
 def keys_of_budget(budget: pa.Table) -> list[str]:
     """Return the keys that a budget has columns of; refuse one without."""
     columns = {*budget.column_names}

@@ -15,12 +15,12 @@ import pyarrow.compute as pc
 
 from bktools.errors import InputError
 from bktools.frames.arrow import to_arrow
-from bktools.frames.columns import days_of, split_lines, with_column
+from bktools.frames.columns import days_of, split_lines
 from bktools.frames.incoming import in_memory, source_of
-from bktools.frames.schema import DIGITS, TEXT, Month, to_pandas
+from bktools.frames.schema import DIGITS, Month, to_pandas
 from bktools.frames.sums import MEANINGLESS, NO_CURRENCY, summed, threshold_of
 from bktools.frames.typed import days_and_amounts
-from bktools.spending.budgets import comparable, with_ids
+from bktools.spending.budgets import comparable, in_currency, with_ids
 from bktools.spending.rates import ExchangeRates, in_home, in_own_currency, month_end, rates_of
 from bktools.spending.sums import KEYS, NAMING, Lines, columns_of, keys_of, lines_of
 from bktools.wording import Sentence, Words, words
@@ -199,7 +199,7 @@ def _in_currency_of(
         named = ", ".join(currencies) or words().name("part", "nothing")
         facts = {"source": sources[0], "currencies": named}
         raise InputError(Sentence("error.currency_of_budget", **facts), source=sources[1])
-    return with_column(that, "currency", pa.repeat(pa.scalar(currencies[0], TEXT), len(that)))
+    return in_currency(that, currencies[0])
 
 
 def _same_groups(sides: Sequence[Lines]) -> list[str]:
