@@ -252,7 +252,7 @@ def _held_back(before: PeriodRecord, after: PeriodRecord, words: Words) -> pl.Da
     there = pl.concat([old.filter(change=STILL_OPEN), new.with_columns(change=pl.lit("new"))])
     rows, _ = _between(to_arrow(old), to_arrow(there), ("change", "reason"), words)
     reasons = {code: words.name("entry", code) for code in rows["reason"].unique()}
-    return rows.with_columns(table=pl.lit(HELD), field="reason", about=c.reason.replace(reasons))
+    return rows.drop("id").with_columns(table=pl.lit(HELD), field="reason", about=c.reason.replace(reasons))
 
 
 def _between(old: pa.Table, new: pa.Table, by: Sequence[str], words: Words) -> tuple[pl.DataFrame, list[str]]:
