@@ -224,7 +224,7 @@ def close_month(
         is_large = large_for_the_month(figures, rates) if is_large is None else is_large
         verified = verified_months(journal, company)
         changes = changes_since(scope, last_month, record, tables["accounts"], sent, is_large)
-        results = step_results(scope, after, created, plan, entries_of_month, sent, jobs)
+        results = step_results(scope, after, created, plan, entries_of_month, sent, jobs, figures.own)
     actions, by_role = actions_of(results)
     read = {**tables, "chart": erp_chart, **({} if postings is None else {"ledger": postings})}
     close = Close(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -19,7 +18,6 @@ from bktools.export.findings import require_category_ids
 from bktools.findings.check import ERROR, EXPORTED
 from bktools.frames.columns import months_in, texts_of
 from bktools.frames.incoming import described, source_of
-from bktools.frames.sums import money_of
 from bktools.frames.typed import typed
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.folders import clearing
@@ -56,11 +54,12 @@ def settle_first_export(scope: CloseScope, *, confirmed: bool) -> str:
         if confirmed:
             record_first_export(journal, scope.company, by=scope.by)
     question = first_export_question(journal, scope.company)
-    if question and scope.apply:
+    if question is None:
+        return ""
+    if scope.apply:
         raise question
-    if question:
-        scope.seen("question", str(question))
-    return str(question or "")
+    scope.seen("question", str(question))
+    return str(question)
 
 
 def rates_of_month(scope: CloseScope, entries: pa.Table, rates: ExchangeRates | None) -> ExchangeRates | None:
@@ -109,19 +108,11 @@ def record_and_approve(
     """Write the close to the journal, and close the period if approved; return why it stays open."""
     if not scope.apply:
         return ""
+    journal, company, month = scope.journal, scope.company, scope.period
+    persons: dict[str, Any] = {"prepared_by": scope.by, "approved_by": approved_by}
     # Entries that the ledger has already belong to the month, too: its record has them.
-    record_close(
-        scope.journal,
-        scope.company,
-        scope.period,
-        plan_id=plan.plan_id,
-        prepared_by=scope.by,
-        approved_by=approved_by,
-        held_back=unsent(entries),
-    )
-    if approved_by is None:
-        return ""
-    return approve(scope.journal, scope.company, scope.period, by=approved_by)
+    record_close(journal, company, month, plan_id=plan.plan_id, held_back=unsent(entries), **persons)
+    return "" if approved_by is None else approve(journal, company, month, by=approved_by)
 
 
 def step_results(
@@ -132,22 +123,20 @@ def step_results(
     entries: pa.Table,
     sent: pa.Table,
     jobs: list[dict[str, Any]],
+    own: str | None,
 ) -> StepResults:
-    """Return what asks for steps: of entries also what was found in those that this month has exported."""
-    findings = [*plan.finding_facts.to_pylist(), *_of_exported(plan, entries)]
+    """Return what asks for steps; `own` is the company's own currency."""
     in_doubt = sent.filter(pc.equal(sent["state"], "UNKNOWN"))["batch_id"].unique().to_pylist()
+    clear = scope.journal.command(clearing(["ENTRIES"]), scope.company)
     return StepResults(
         entries,
-        findings=_with_closed_months(scope, findings),
+        findings=_findings(scope, plan, entries),
         accounts=after.table("findings").to_pylist(),
         jobs=jobs if scope.apply else [],
         created=created,
         unknown_outcomes={batch: scope.journal.resolve_command(batch, scope.company) for batch in in_doubt},
-        own=scope.settings.currency or next(iter(money_of(entries)), None),
-        commands={
-            UNKNOWN: _import_accounts(scope),
-            **dict.fromkeys(CLEARED, scope.journal.command(clearing(["ENTRIES"]), scope.company)),
-        },
+        own=own,
+        commands={UNKNOWN: _import_accounts(scope), **dict.fromkeys(CLEARED, clear)},
     )
 
 
@@ -159,27 +148,21 @@ def _import_accounts(scope: CloseScope) -> str:
     return f"bktools sandbox sample-data data && {command}"
 
 
-def _of_exported(plan: ExportPlan, entries: pa.Table) -> list[dict[str, Any]]:
-    """Return what was found in the entries that the month exported in an earlier run, when it did."""
+def _findings(scope: CloseScope, plan: ExportPlan, entries: pa.Table) -> list[dict[str, Any]]:
+    """Return the findings of entries, in which one of a closed month has a cause of its own.
+
+    Entries that the month exported in an earlier run have what was found when it did.
+    """
     is_exported = pc.equal(entries["fate"], EXPORTED)
-    exported = [*{*entries.filter(is_exported)["id"].to_pylist()} & {*plan.held["id"].to_pylist()}]
-    rows = plan.findings_before_sending(exported).to_pylist() if exported else []
-    return [row for row in rows if row["severity"] != ERROR]
-
-
-def _with_closed_months(scope: CloseScope, findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return findings in which an entry of a closed month has a cause of its own."""
-
-    @cache
-    def is_closed(month: str) -> bool:
-        return state_of(scope.journal, scope.company, month)[0] == CLOSED
-
-    return [
-        row | {"check": "closed_period"}
-        if row["check"] == "earlier_period" and is_closed(f"{row['date']:%Y-%m}")
-        else row
-        for row in findings
-    ]
+    exported = {*entries.filter(is_exported)["id"].to_pylist()} & {*plan.held["id"].to_pylist()}
+    rows = plan.finding_facts.to_pylist()
+    if exported:
+        earlier = plan.findings_before_sending(exported).to_pylist()
+        rows += [row for row in earlier if row["severity"] != ERROR]
+    late = [f"{row['date']:%Y-%m}" if row["check"] == "earlier_period" else "" for row in rows]
+    closed = {month for month in {*late} if state_of(scope.journal, scope.company, month)[0] == CLOSED}
+    pairs = zip(rows, late, strict=True)
+    return [row | {"check": "closed_period"} if month in closed else row for row, month in pairs]
 
 
 def unchecked_by(
@@ -187,9 +170,7 @@ def unchecked_by(
 ) -> tuple[str, ...]:
     """Return what was not compared and not checked, because a column or a month is missing."""
     words, known = scope.words, source_of(expected)["months_known"]
-    missing = [words("not_compared.missing", least=LEAST, known=known)] if known < LEAST else []
-    return (
-        *(words(f"not_compared.{code}") for code in after.not_compared),
-        *(words.name("unchecked", code) for code in plan.unchecked),
-        *missing,
-    )
+    texts = [words(f"not_compared.{code}") for code in after.not_compared]
+    texts += [words.name("unchecked", code) for code in plan.unchecked]
+    texts += [words("not_compared.missing", least=LEAST, known=known)] if known < LEAST else []
+    return tuple(texts)
