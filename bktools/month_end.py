@@ -17,14 +17,17 @@ from bktools.close.close import Close, CloseRun
 from bktools.close.entries import entries_of
 from bktools.close.months import months_before
 from bktools.close.record import record_in, verified_months
-from bktools.close.scope import CloseScope, ledger_of, month_to_close, table_with_source
 from bktools.close.steps import (
+    CloseScope,
     known_accounts,
+    ledger_of,
+    month_to_close,
     rates_of_month,
     record_and_approve,
     require_writable_books,
     settle_first_export,
     step_results,
+    table_with_source,
     tables_of_service,
     unchecked_by,
 )

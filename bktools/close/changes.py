@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from bktools.close.figures import Figures
 from bktools.close.record import PeriodRecord, record_in
-from bktools.close.scope import CloseScope
+from bktools.close.steps import CloseScope
 from bktools.connection import service_or_default, words_for
 from bktools.contract import rules
 from bktools.errors import ArgumentError, SnapshotNotFoundError
@@ -84,7 +84,7 @@ def compare(
     language : str, optional
         Of the sentences: "en" or "de"; the configured one by default.
     service : Service, optional
-        Default: the configured one. Nothing is written to it.
+        Default: the configured one. Nothing is sent to it.
 
     Returns
     -------

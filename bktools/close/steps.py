@@ -1,7 +1,10 @@
-"""The steps of a close, which `close_month` calls in their order."""
+"""The steps of a close, which `close_month` calls in their order, from its arguments to its record."""
 
 from __future__ import annotations
 
+import datetime as dt
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -10,26 +13,92 @@ import pyarrow.compute as pc
 
 from bktools.close.actions import UNKNOWN, StepResults
 from bktools.close.entries import unsent
-from bktools.close.scope import CloseScope, table_with_source
-from bktools.errors import PlanError
+from bktools.contract import rules
+from bktools.errors import ArgumentError, PlanError
 from bktools.export import ExportPlan
 from bktools.export.checks import CLEARED
 from bktools.export.findings import require_category_ids
 from bktools.findings.check import ERROR, EXPORTED
 from bktools.frames.columns import months_in, texts_of
-from bktools.frames.incoming import described, source_of
+from bktools.frames.incoming import described, in_memory, source_of
+from bktools.frames.schema import Month
 from bktools.frames.typed import typed
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.folders import clearing
 from bktools.journal.periods import CLOSED, approve, record_close, state_of
 from bktools.journal.right_journal import first_export_question
 from bktools.journal.statements import record_first_export
+from bktools.journal.writable import WritableJournal
+from bktools.ledger.inputs import options_of, postings_in
 from bktools.reconcile import Reconciliation
+from bktools.service import Service
 from bktools.settings import Settings, require_writable
 from bktools.snapshots.tables import load_categories, load_employees
 from bktools.spending.expected import LEAST
 from bktools.spending.rates import ExchangeRates, in_own_currency, keep_rates
-from bktools.wording import Sentence
+from bktools.wording import Sentence, Words
+
+
+@dataclass(frozen=True)
+class CloseScope:
+    """What every step of a close needs: the month of which company, in which journal, and who closes it.
+
+    `seen` is called with the name and the result of each step.
+    """
+
+    service: Service
+    journal: WritableJournal
+    company: str
+    period: str
+    apply: bool
+    by: str
+    words: Words
+    seen: Callable[[str, Any], None]
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the service."""
+        return self.service.settings
+
+
+def table_with_source(frame: pd.DataFrame, name: str) -> pa.Table:
+    """Return a frame as a table that keeps where it comes from."""
+    return described(in_memory(frame, name), source_of(frame))
+
+
+def ledger_of(ledger: pd.DataFrame | None) -> pa.Table | None:
+    """Return the postings of a ledger, if there is one; refuse options that no ledger has."""
+    if ledger is None:
+        return None
+    options_of(ledger)
+    return described(postings_in(ledger), source_of(ledger))
+
+
+def month_to_close(entries: pa.Table, month: Month | None, now: dt.datetime, *, is_approved: bool) -> str:
+    """Return the month of a close, by default the only month of the entries that has ended.
+
+    Refuse entries whose dates are no dates, a month that has not begun, and the approval of one that has not
+    ended.
+    """
+    months = sorted(months_in(entries).unique().drop_null().to_pylist())
+    # The month is taken from the calendar of this machine, not from UTC.
+    today = now.astimezone()
+    current = f"{today:%Y-%m}"
+    period = _only_month(months, current) if month is None else rules.month("month", month)
+    if period > current:
+        raise ArgumentError("month", Sentence("rule.month_not_begun", today=today), period)
+    if period == current and is_approved:
+        raise ArgumentError("approved_by", Sentence("rule.month_not_ended", month=current))
+    return period
+
+
+def _only_month(months: Sequence[str], current: str) -> str:
+    """Return the only month that has ended, or the current one where none has; else ask."""
+    likely = [month for month in months if month < current] or [month for month in months if month == current]
+    if len(likely) != 1:
+        code = "rule.which_month" if months else "rule.month_without_dates"
+        raise ArgumentError("month", Sentence(code, months=", ".join(months)))
+    return likely[0]
 
 
 def require_writable_books(settings: Settings, chart: pa.Table, ledger: pa.Table | None) -> None:
