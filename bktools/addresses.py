@@ -8,7 +8,8 @@ from posixpath import normpath
 from urllib.parse import quote, unquote, urlsplit
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
-LOOPBACK = "localhost"
+# `localhost` may be ::1 alone, where a server of the sandbox does not listen.
+LOOPBACK = "127.0.0.1"
 
 _NAME = re.compile(r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?")
 # Characters that a path may hold without an escape (RFC 3986, section 3.3).
@@ -21,7 +22,7 @@ def is_loopback(host: str) -> bool:
     try:
         address = ipaddress.ip_address(name)
     except ValueError:
-        return name == LOOPBACK
+        return name == "localhost"
     mapped = getattr(address, "ipv4_mapped", None)
     return address.is_loopback or (mapped is not None and mapped.is_loopback)
 
@@ -40,7 +41,7 @@ def normalised(address: str) -> str:
     """Return the normal form of an HTTP address: the same text for every spelling of it.
 
     Scheme and host are in lower case. The host has no trailing dot, the default port is left out, and every
-    loopback host is `localhost`. The path has no `.`, no `..`, no repeated or trailing slash and no needless
+    loopback host is 127.0.0.1. The path has no `.`, no `..`, no repeated or trailing slash and no needless
     escape.
 
     Parameters

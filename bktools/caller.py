@@ -17,6 +17,7 @@ from contextvars import ContextVar
 from importlib.util import find_spec
 from typing import NamedTuple
 
+# There file names may be those of devices, open files keep their names, and folders cannot be opened.
 ON_WINDOWS = os.name == "nt"
 # Neither PowerShell nor cmd needs quotes around these, and cmd does not know single ones.
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_:\\/.=+\[\]-]+")
@@ -60,7 +61,7 @@ def can_set(argument: str) -> bool:
     return not is_command() or argument in running().options
 
 
-def name_of(argument: str) -> str:
+def argument_name(argument: str) -> str:
     """Return the option for an argument, or the argument's own name in Python."""
     return running().options.get(argument, argument)
 

@@ -171,7 +171,7 @@ class Sandbox:
             )
             self.server = Server(settings.state_dir, **self._options).start()
             stack.callback(self.server.stop)
-            service = stack.enter_context(Service(_at(self.server, settings)))
+            service = stack.enter_context(Service(_at(self.server, settings, {})))
             self._stack = stack.pop_all()
         return service
 
@@ -210,7 +210,7 @@ def forget_sandbox(settings: Settings) -> None:
         raise StorageError(Sentence("error.sandbox_not_removed", **facts)) from error
 
 
-def _at(server: Server, settings: Settings, names: Mapping[str, str] = {}) -> Settings:
+def _at(server: Server, settings: Settings, names: Mapping[str, str]) -> Settings:
     """Return the settings with what a running sandbox has; `names` are what a person calls the companies."""
     of_server = hidden(server.access)
     sources = {**settings.sources} | dict.fromkeys(of_server, words()("setting.running_sandbox"))

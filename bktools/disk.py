@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TypeVar
 
+from bktools.caller import ON_WINDOWS
 from bktools.errors import BktoolsError, StorageError
 from bktools.wording import Sentence, reason_of, words
 
@@ -28,9 +29,6 @@ PRIVATE_FOLDER = 0o700
 
 # Engines that read a folder of files skip names with a dot.
 TEMPORARY = ".tmp-"
-
-# Whether file names are devices' names, open files keep their names, and folders cannot be opened.
-ON_WINDOWS = os.name == "nt"
 
 # Windows errors: access denied (replacing an open file), sharing violation, lock violation.
 _HELD = frozenset({5, 32, 33})

@@ -49,7 +49,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from bktools.caller import name_of
+from bktools.caller import argument_name
 from bktools.visible import one_line, visible_line
 from bktools.wording import Sentence, words
 
@@ -136,7 +136,7 @@ class ArgumentError(BktoolsError, ValueError):
     def __init__(self, argument: str, rule: str, value: object = None) -> None:
         value_text = "" if value is None else one_line(repr(value), LONGEST_VALUE)
         shown = words()("error.got", value=value_text) if value_text else ""
-        super().__init__(f"{name_of(argument)} {rule}{shown}")
+        super().__init__(f"{argument_name(argument)} {rule}{shown}")
         self._keep_facts(rule)
         self.argument = argument
         self.rule = str(rule)

@@ -218,7 +218,7 @@ def close_month(
         jobs = submit(journal, plan, service, apply=apply, wait=wait, month=period, by=by)
         scope.seen("jobs", jobs)
         # What was sent by now, also in this run.
-        sent = sent_entries(journal, company, None if apply else earlier["history"], {plan.plan_id: by})
+        sent = sent_entries(journal, company, {plan.plan_id: by})
         entries_of_month = with_home(entries_of(plan, period, sent, jobs, words), rates)
         stays_open = record_and_approve(scope, plan, entries_of_month, approved_by)
         # Figures and actions.
@@ -256,7 +256,7 @@ def close_month(
             jobs=jobs,
             created=created,
             sources={name: source_of(table) for name, table in read.items()},
-            unchecked=unchecked_by(scope, after, plan, expected),
+            unchecked=unchecked_by(scope, after, plan, entries_of_month, expected),
         ),
         tables={
             **tables,

@@ -30,7 +30,7 @@ def test_spellings_of_the_same_service(spelling: str) -> None:
 def test_loopback_has_one_name(host: str) -> None:
     """Every name of this machine is the same host."""
     assert is_loopback(host)
-    assert normalised(f"http://{host}:8765") == "http://localhost:8765"
+    assert normalised(f"http://{host}:8765") == "http://127.0.0.1:8765"
 
 
 def test_other_services_stay_apart() -> None:

@@ -362,7 +362,7 @@ def test_companies_have_names(tmp_path):
     companies = f'[production.companies]\nacme = "{COMPANY.upper()}"\nother = "{OTHER}"\n'
     found = with_companies(tmp_path, f'company = "acme"\n{companies}')
     assert (found.company, found.company_names) == (COMPANY, {"acme": COMPANY, "other": OTHER})
-    assert (found.name_of(COMPANY), found.name_of("x")) == ("acme", "x")
+    assert (found.short_name(COMPANY), found.short_name("x")) == ("acme", "x")
     assert ("companies.other", OTHER) in [row[:2] for row in found.rows()]
     assert hash(found) != hash(with_companies(tmp_path, f'company = "{COMPANY}"'))
 

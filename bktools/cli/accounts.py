@@ -12,7 +12,7 @@ from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import REQUIRED, argument, option, same
 from bktools.cli.output import tell
-from bktools.cli.tables import counts, in_order
+from bktools.cli.results import counts, in_order
 from bktools.progress import note
 from bktools.wording import words
 
@@ -53,8 +53,8 @@ def list_accounts(books: options.Company, table: results.Table) -> None:
 def create(
     books: options.Company,
     table: results.Table,
-    chart: reading.Chart = None,
-    mapping: reading.MappingOption = None,
+    chart: Path | None = reading.CHART,
+    mapping: list[str] | None = reading.MAPPING,
     apply: bool = options.APPLY,
     new_chart: bool = options.NEW_CHART,
 ) -> Exit:
@@ -93,7 +93,7 @@ def import_list(
     text: results.Text,
     file: Path = argument("FILE", "The account export of your spend tool.", REQUIRED),
     complete: bool = option("--complete", "The list has all accounts: forget those that it lacks.", False),
-    mapping: reading.MappingOption = None,
+    mapping: list[str] | None = reading.MAPPING,
 ) -> None:
     """Import the list of accounts that were created elsewhere.
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from typer import Argument
 
 import bktools
 from bktools.caller import in_shell
@@ -34,23 +33,20 @@ SHOWN_COLUMNS = {
 app = typer.Typer(help="Export jobs: compose, submit once, show and resolve them.", no_args_is_help=True)
 
 
-Plan = Annotated[Path, Argument(metavar="FILE", help="The plan that compose wrote.")]
-
-
 @app.command("compose")
 def compose(
     books: options.Company,
     text: results.Text,
-    entries: reading.EntriesFiles = None,
-    ledger: reading.AskedLedger = None,
+    entries: list[Path] | None = reading.ENTRIES_FILES,
+    ledger: list[Path] | None = reading.ASKED_LEDGER,
     exported_at: dt.datetime | None = options.EXPORTED_AT,
-    mapping: reading.MappingOption = None,
+    mapping: list[str] | None = reading.MAPPING,
     selection: Path | None = option("--select FILE", "IDs of the entries to export; by default all."),
     max_entries: int = options.MAX_ENTRIES,
     month: str | None = options.month("The month, such as 2026-10: later entries wait."),
     plan_file: Path | None = option("--out FILE", "File of the plan; by default export-PLAN_ID.plan."),
     csv: Path | None = option("--csv FOLDER", "Also write the plan as CSV to this folder; see --profile."),
-    profile: options.Profile = "excel",
+    profile: str = options.PROFILE,
 ) -> None:
     """Check entries and write the plan of their export. Nothing is sent.
 
@@ -109,7 +105,7 @@ def compose(
 def submit(
     books: options.Environment,
     text: results.Text,
-    file: Plan,
+    file: Path = argument("FILE", "The plan that compose wrote.", REQUIRED),
     apply: bool = options.APPLY,
     plan_id: str | None = option("--plan ID", "Refuse the file unless it holds this plan."),
     wait: float = options.WAIT,
@@ -235,7 +231,7 @@ def import_elsewhere(
     text: results.Text,
     statement: options.Statement,
     entries: list[Path] = argument("FILE", "The entries.", REQUIRED),
-    mapping: reading.MappingOption = None,
+    mapping: list[str] | None = reading.MAPPING,
 ) -> None:
     """Record entries that were exported elsewhere.
 
@@ -244,6 +240,8 @@ def import_elsewhere(
 
     Example: bktools export import exported.csv --by Ada --evidence "list of exports in the service, 31 Oct"
     """
+    import polars as pl
+
     from bktools.frames.columns import texts_of
     from bktools.frames.incoming import in_memory
     from bktools.frames.schema import ENTRY_DATA
@@ -256,8 +254,8 @@ def import_elsewhere(
         table = in_memory(rows.drop_duplicates("id"))
         columns = {"entry_id": texts_of(table, "id"), **{name: texts_of(table, name) for name in ENTRY_DATA}}
         listed = [
-            {name: value for name, value in zip(columns, values, strict=True) if value is not None}
-            for values in zip(*columns.values(), strict=True)
+            {name: value for name, value in row.items() if value is not None}
+            for row in pl.DataFrame(columns).to_dicts()
         ]
         with open_for_writing(service.settings) as journal:
             event = record_exported_elsewhere(

@@ -10,17 +10,16 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from typer import Argument
 
 import bktools
 from bktools.caller import in_shell
 from bktools.cli import options, reading, results
-from bktools.cli.options import Profile, keyword, option, shared, with_shared_options
+from bktools.cli.options import REQUIRED, argument, option, with_shared_options
 from bktools.cli.output import tell
-from bktools.cli.tables import show
+from bktools.cli.results import show
 from bktools.consoles import listed
 from bktools.errors import ArgumentError
 from bktools.inputs.options import OF_KIND, Declared
@@ -35,20 +34,7 @@ FORM = ("format", "sheet", "heading_line", "delimiter", "encoding")
 # Rows that are shown from each end of a table.
 SHOWN_ROWS = 3
 _BEHIND = ("mapping", "save_mapping", "text", "output", "profile")
-File = Annotated[Path, Argument(metavar="FILE", help="CSV, TSV, Excel or Parquet.")]
-MappingOption = Annotated[
-    str | None,
-    shared(
-        "--mapping NAME",
-        "Begin with a saved mapping, or its .toml file. By default the one with the file's headings.",
-    ),
-]
-SaveMapping = Annotated[
-    str | None,
-    shared(
-        "--save-mapping NAME", "Keep these options for files with the same headings; a name, or a .toml file."
-    ),
-]
+FILE = argument("FILE", "CSV, TSV, Excel or Parquet.", REQUIRED)
 
 
 def show_file(
@@ -57,10 +43,15 @@ def show_file(
     file: Path,
     *,
     text: results.Text,
-    mapping: MappingOption = None,
-    save_mapping: SaveMapping = None,
-    output: results.Output = None,
-    profile: Profile = "excel",
+    mapping: str | None = option(
+        "--mapping NAME",
+        "Begin with a saved mapping, or its .toml file. By default the one with the file's headings.",
+    ),
+    save_mapping: str | None = option(
+        "--save-mapping NAME", "Keep these options for files with the same headings; a name, or a .toml file."
+    ),
+    output: Path | None = results.OUTPUT,
+    profile: str = options.PROFILE,
     **given: Any,
 ) -> None:
     """Read a file, and show how it was read; write it as a table, and save the options, where asked for.
@@ -99,13 +90,14 @@ def _option(name: str, declared: Declared) -> inspect.Parameter:
     kind = str if declared.value else bool
     text = f"{declared.text} May be repeated." if declared.repeats else declared.text
     annotation: Any = (list[str] if declared.repeats else kind) | None
-    return keyword(name, Annotated[annotation, shared(f"{declared.flag} {declared.value}", text)])
+    default = option(f"{declared.flag} {declared.value}", text)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 @_reads("chart")
 def chart(
-    file: File,
     books: options.Environment,  # noqa: ARG001 - it selects the company's currency
+    file: Path = FILE,
     account_list: bool = option(
         "--account-list", "The file is the account export of your spend tool.", False
     ),
@@ -127,8 +119,8 @@ def chart(
 
 @_reads("entries")
 def entries(
-    file: File,
     books: options.Environment,  # noqa: ARG001 - it selects the company's currency
+    file: Path = FILE,
     **given: Any,
 ) -> None:
     """Show how a file of entries is read.
@@ -142,8 +134,8 @@ def entries(
 
 @_reads("ledger")
 def ledger(
-    file: File,
     books: options.Environment,  # noqa: ARG001 - it selects the company's currency
+    file: Path = FILE,
     **given: Any,
 ) -> None:
     """Show how a general ledger is read.

@@ -9,7 +9,7 @@ from bktools.cli import options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import REQUIRED, argument
 from bktools.cli.output import tell
-from bktools.cli.tables import counts, in_order
+from bktools.cli.results import counts, in_order
 from bktools.contract import rules
 from bktools.errors import InputError
 from bktools.progress import note

@@ -11,6 +11,7 @@ from bktools import disk
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 ROWS_AT_ONCE = 50_000
 
@@ -30,7 +31,7 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def _rows(frame: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _rows(frame: pd.DataFrame | pa.Table) -> Iterator[dict[str, Any]]:
     """Yield the rows; times, days and decimals are text, as in a CSV file for programs."""
     import polars as pl
     import pyarrow as pa
@@ -49,7 +50,7 @@ def _rows(frame: pd.DataFrame) -> Iterator[dict[str, Any]]:
         yield from rows.to_dicts()
 
 
-def _json(frame: pd.DataFrame, file: IO[bytes]) -> None:
+def _json(frame: pd.DataFrame | pa.Table, file: IO[bytes]) -> None:
     file.write(b"[")
     lead = b"\n"
     for row in _rows(frame):
@@ -58,7 +59,7 @@ def _json(frame: pd.DataFrame, file: IO[bytes]) -> None:
     file.write(b"\n]\n")
 
 
-def _parquet(frame: pd.DataFrame, file: IO[bytes]) -> None:
+def _parquet(frame: pd.DataFrame | pa.Table, file: IO[bytes]) -> None:
     import pyarrow.parquet as pq
 
     from bktools.frames.incoming import in_memory
@@ -66,14 +67,14 @@ def _parquet(frame: pd.DataFrame, file: IO[bytes]) -> None:
     pq.write_table(in_memory(frame), file, compression="zstd")
 
 
-def _writer(frame: pd.DataFrame, suffix: str, profile: str) -> Callable[[IO[bytes]], object]:
+def _writer(frame: pd.DataFrame | pa.Table, suffix: str, profile: str) -> Callable[[IO[bytes]], object]:
     """Return the function that writes a frame in the format of a suffix; the profile is that of CSV."""
     from bktools.frames.delimited import csv_of
     from bktools.frames.excel import excel_of
 
     writers: dict[str, Callable[[], Callable[[IO[bytes]], object]]] = {
         ".csv": lambda: csv_of(frame, profile),
-        ".xlsx": lambda: excel_of(frame),
+        ".xlsx": lambda: excel_of({"table": frame}),
         ".json": lambda: partial(_json, frame),
         ".parquet": lambda: partial(_parquet, frame),
     }
@@ -83,7 +84,7 @@ def _writer(frame: pd.DataFrame, suffix: str, profile: str) -> Callable[[IO[byte
 SUFFIXES = (".csv", ".xlsx", ".json", ".parquet")
 
 
-def write_table(frame: pd.DataFrame, target: Path | IO[bytes], suffix: str, profile: str) -> None:
+def write_table(frame: pd.DataFrame | pa.Table, target: Path | IO[bytes], suffix: str, profile: str) -> None:
     """Write a frame to a file or a buffer, in the format of a suffix."""
     write = _writer(frame, suffix, profile)
     if isinstance(target, Path):

@@ -48,18 +48,18 @@ class Arguments:
     threshold: str | None = options.THRESHOLD
     rates: Path | None = options.RATES
     folder: Path | None = option("--out FOLDER", "Folder to write; by default month-end-YYYY-MM.")
-    profile: options.Profile = "excel"
+    profile: str = options.PROFILE
 
 
 def month_end(
     arguments: Arguments,
     books: options.Company,
     text: results.Text,
-    chart: reading.Chart = None,
-    entries: reading.Entries = None,
-    ledger: reading.AskedLedger = None,
+    chart: Path | None = reading.CHART,
+    entries: list[Path] | None = reading.ENTRIES,
+    ledger: list[Path] | None = reading.ASKED_LEDGER,
     exported_at: dt.datetime | None = options.EXPORTED_AT,
-    mapping: reading.MappingOption = None,
+    mapping: list[str] | None = reading.MAPPING,
     budget: Path | None = option("--budget FILE", "The month's budget: a category or account, and amount."),
     company_name: str | None = option("--company-name NAME", "The company's full name, for titles; kept."),
     fail_on: str | None = option("--fail-on held|error|warning", "Exit 11 when something is left to do."),

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer import Argument, Option
@@ -27,32 +27,16 @@ if TYPE_CHECKING:
 REQUIRED: Any = ...
 
 
-def shared(names: str, text: str, **settings: Any) -> Any:
-    """Declare an option of several commands, for `Annotated`: its names with its value's, and its help."""
-    flags, metavar = _split(names)
-    return Option(*flags, metavar=metavar, help=text, **settings)
-
-
 def option(names: str, text: str, default: Any = None, **settings: Any) -> Any:
-    """Declare an option of one command, as the default of its parameter."""
-    flags, metavar = _split(names)
-    return Option(default, *flags, metavar=metavar, help=text, **settings)
+    """Declare an option as the default of its parameter: its names with its value's, and its help."""
+    flags = [name for name in names.split() if name.startswith("-")]
+    metavar = " ".join(name for name in names.split() if name not in flags)
+    return Option(default, *flags, metavar=metavar or None, help=text, **settings)
 
 
 def argument(name: str, text: str, default: Any = None) -> Any:
-    """Declare an argument of one command: its name in capitals, and its help."""
+    """Declare an argument as the default of its parameter: its name in capitals, and its help."""
     return Argument(default, metavar=name, help=text)
-
-
-def keyword(name: str, annotation: Any) -> inspect.Parameter:
-    """Return an option for the `**` parameter of a command."""
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-
-
-def _split(names: str) -> tuple[list[str], str | None]:
-    """Return the flags of a text such as "--environment -e NAME", and the name of the value."""
-    flags = [name for name in names.split() if name.startswith("-")]
-    return flags, " ".join(name for name in names.split() if name not in flags) or None
 
 
 def checked(check: Callable[[Any], object]) -> Any:
@@ -108,14 +92,12 @@ EXPORTED_AT = option(
     "Day of the ledger's export; by default the day that the file names, else today.",
     formats=["%Y-%m-%d"],
 )
-Profile = Annotated[
-    str,
-    shared(
-        "--profile PROFILE",
-        "How CSV is written: excel, excel-eu or machine.",
-        callback=checked(_check_profile),
-    ),
-]
+PROFILE = option(
+    "--profile PROFILE",
+    "How CSV is written: excel, excel-eu or machine.",
+    "excel",
+    callback=checked(_check_profile),
+)
 
 
 @dataclass(frozen=True)

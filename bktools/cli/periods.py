@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
-from typer import Argument
 
 import bktools
 from bktools.cli import options, results
-from bktools.cli.options import REQUIRED, option
+from bktools.cli.options import REQUIRED, argument, option
 from bktools.progress import note
 from bktools.wording import words
 
@@ -17,7 +14,7 @@ app = typer.Typer(
     help="Months: what was exported and held back, open or closed.", invoke_without_command=True
 )
 
-Month = Annotated[str, Argument(metavar="MONTH", help="The month, such as 2026-10.")]
+MONTH = argument("MONTH", "The month, such as 2026-10.", REQUIRED)
 
 
 @app.callback()
@@ -50,7 +47,7 @@ SHOWN_COLUMNS = (
 def close(
     books: options.Company,
     text: results.Text,
-    month: Month,
+    month: str = MONTH,
     by: str = options.BY,
     reason: str | None = option("--reason TEXT", "Why; kept permanently."),
 ) -> None:
@@ -68,7 +65,7 @@ def close(
 def reopen(
     books: options.Company,
     text: results.Text,
-    month: Month,
+    month: str = MONTH,
     by: str = options.BY,
     reason: str = option("--reason TEXT", "Why; kept permanently.", REQUIRED),
 ) -> None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-from typer import Argument
+from typing import TYPE_CHECKING, Any
 
 import bktools
-from bktools.cli.options import shared
+from bktools.cli.options import argument, option
 from bktools.errors import ArgumentError, InputError
 from bktools.progress import note
 from bktools.wording import Sentence, words
@@ -23,31 +21,20 @@ POSTING = ("voucher_id", "document_number", "date", "account_code", "amount", "t
 _TABLE = "CSV, TSV, Excel or Parquet"
 _LEDGER = f"The general ledger: an ERP's own format (bktools guide files), {_TABLE}"
 
-Chart = Annotated[Path | None, shared("--chart FILE", f"The ERP's chart of accounts: {_TABLE}.")]
-Entries = Annotated[
-    list[Path] | None,
-    shared("--entries FILE", f"The entries: {_TABLE}. May be repeated."),
-]
-EntriesFiles = Annotated[
-    list[Path] | None,
-    Argument(metavar="FILE", help=f"The entries: {_TABLE}. With --sandbox, by default a sample."),
-]
-Ledger = Annotated[
-    list[Path] | None,
-    shared("--ledger FILE", f"{_LEDGER}. May be repeated: a year in two files. With --sandbox, a sample."),
-]
-AskedLedger = Annotated[
-    list[Path] | None,
-    shared("--ledger FILE", "The general ledger: entries that it holds are not sent. May be repeated."),
-]
-MappingOption = Annotated[
-    list[str] | None,
-    shared(
-        "--mapping NAME",
-        "How a file is read: a saved mapping, or its .toml file. By default the mapping with the file's "
-        "headings. May be repeated.",
-    ),
-]
+CHART = option("--chart FILE", f"The ERP's chart of accounts: {_TABLE}.")
+ENTRIES = option("--entries FILE", f"The entries: {_TABLE}. May be repeated.")
+ENTRIES_FILES = argument("FILE", f"The entries: {_TABLE}. With --sandbox, by default a sample.")
+LEDGER = option(
+    "--ledger FILE", f"{_LEDGER}. May be repeated: a year in two files. With --sandbox, a sample."
+)
+ASKED_LEDGER = option(
+    "--ledger FILE", "The general ledger: entries that it holds are not sent. May be repeated."
+)
+MAPPING = option(
+    "--mapping NAME",
+    "How a file is read: a saved mapping, or its .toml file. By default the mapping with the file's "
+    "headings. May be repeated.",
+)
 
 
 def read(

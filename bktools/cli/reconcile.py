@@ -22,10 +22,10 @@ FAIL_ON = {"error": ("error",), "warning": ("error", "warning")}
 def reconcile(
     books: options.Company,
     text: results.Text,
-    chart: reading.Chart = None,
-    mapping: reading.MappingOption = None,
+    chart: Path | None = reading.CHART,
+    mapping: list[str] | None = reading.MAPPING,
     folder: Path | None = option("--out FOLDER", "Also write the tables as CSV here; see --profile."),
-    profile: options.Profile = "excel",
+    profile: str = options.PROFILE,
     fail_on: str | None = option("--fail-on error|warning", "Exit 11 on findings of this severity or worse."),
 ) -> Exit:
     """Compare the ERP's chart with the accounts known here. Nothing is written.

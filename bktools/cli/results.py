@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from bktools.cli.formats import SUFFIXES, to_json, write_table
-from bktools.cli.options import Profile, checked, option, shared
+from bktools.cli.options import PROFILE, checked, option
 from bktools.errors import ArgumentError
 from bktools.progress import note
-from bktools.wording import Sentence, words
+from bktools.wording import LANGUAGES, Sentence, Words, words
+from bktools.wording.numbers import number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,14 +38,11 @@ def _check_output(file: Path) -> None:
         raise ArgumentError("--output", Sentence("rule.suffix", suffixes=", ".join(SUFFIXES)), str(file))
 
 
-Output = Annotated[
-    Path | None,
-    shared(
-        "--output FILE",
-        f"Write all rows and columns to this file; its suffix decides: {' '.join(SUFFIXES)}.",
-        callback=checked(_check_output),
-    ),
-]
+OUTPUT = option(
+    "--output FILE",
+    f"Write all rows and columns to this file; its suffix decides: {' '.join(SUFFIXES)}.",
+    callback=checked(_check_output),
+)
 
 
 def by_name(rows: pd.DataFrame, names: Sequence[str], within: Sequence[str]) -> pd.DataFrame:
@@ -51,6 +50,54 @@ def by_name(rows: pd.DataFrame, names: Sequence[str], within: Sequence[str]) -> 
     places = rows.groupby([*within], dropna=False, sort=False).ngroup()
     ordered = rows.assign(place=places).sort_values(["place", *names], kind="stable")
     return rows.loc[ordered.index]
+
+
+def counts(values: Iterable[str]) -> str:
+    """Return the count of each value, the most frequent first; empty without values."""
+    language = words().language
+    return ", ".join(f"{number(count, language)} {value}" for value, count in Counter(values).most_common())
+
+
+def in_order(frame: pd.DataFrame, column: str, values: Iterable[str]) -> pd.DataFrame:
+    """Return the rows in the order of a column's values; others last."""
+    ranks = {value: rank for rank, value in enumerate(values)}
+    return frame.sort_values(
+        column, key=lambda cells: cells.map(ranks).fillna(len(ranks)), kind="stable", ignore_index=True
+    )
+
+
+def show(
+    frame: pd.DataFrame,
+    *,
+    most: int = 50,
+    whole: str = "| cat",
+    titles: Mapping[str, str] | None = None,
+) -> None:
+    """Print a frame: on a terminal what fits, elsewhere every row and column, separated by tabs.
+
+    `whole` is what to add to the command so that it shows everything, for the note; `titles` are headings by
+    the names of columns.
+    """
+    from bktools.frames.incoming import in_memory
+    from bktools.widgets.show import Shown, in_a_pipe
+
+    texts, table = words(), in_memory(frame)
+    names = table.column_names
+    headings = {name: _heading(texts, name) for name in names} | {**(titles or {})}
+    shown = Shown(names, table.slice(0, most), most, len(table), whole=whole, titles=headings)
+    if sys.stdout.isatty():
+        typer.echo(shown)
+    else:
+        lines = [[headings[name] for name in names], *in_a_pipe(table)]
+        typer.echo("\n".join("\t".join(line) for line in lines))
+        if shown.no_percent:
+            note(shown.no_percent)
+
+
+def _heading(texts: Words, name: str) -> str:
+    """Return the heading of a column: in English its own name, which programs know it by."""
+    key = f"report.column.{name}"
+    return texts(key) if texts.language != LANGUAGES[0] and texts.has(key) else name
 
 
 @dataclass(frozen=True)
@@ -84,8 +131,8 @@ class Table:
     """The options for a result that is a table: its format on standard output, or its file."""
 
     format: TableFormat = option("--format FORMAT", "table, csv or json.", TableFormat.TABLE)
-    output: Output = None
-    profile: Profile = "excel"
+    output: Path | None = OUTPUT
+    profile: str = PROFILE
 
     @property
     def is_for_people(self) -> bool:
@@ -108,10 +155,12 @@ class Table:
         columns and codes, files with the titles; CSV in a file has the profile, on standard output that for
         programs.
         """
-        from bktools.cli.tables import show
+        from bktools.frames.incoming import in_memory
 
         if self.output is not None:
-            titled = frame.rename(columns=dict(titles or {}))
+            # Exact first: by another name, amounts are not known as such.
+            exact = in_memory(frame)
+            titled = exact.rename_columns([(titles or {}).get(name, name) for name in exact.column_names])
             write_table(titled, self.output, self.output.suffix.lower(), self.profile)
             note(words()("command.written", count=len(frame), file=self.output))
         elif self.is_for_people:

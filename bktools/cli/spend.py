@@ -24,8 +24,8 @@ OF_THE_SERVICE = {"category", "account", "employee"}
 def spend(
     books: options.Company,
     table: results.Table,
-    entries: reading.EntriesFiles = None,
-    mapping: reading.MappingOption = None,
+    entries: list[Path] | None = reading.ENTRIES_FILES,
+    mapping: list[str] | None = reading.MAPPING,
     by: list[str] | None = options.KEYS,
     period: str | None = options.PERIOD,
     rates: Path | None = options.RATES,

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from bktools.close.verification import Verification
     from bktools.ledger.settlements import Settlement
 
-# The section of the wording that names the codes of a column.
-SECTIONS = {"severity": "severity", "check": "status", "who": "role"}
 # Postings to look at that are printed for a batch in doubt.
 MOST_POSTINGS = 10
 
@@ -29,9 +27,11 @@ MOST_POSTINGS = 10
 def verify(
     books: options.Company,
     text: results.Text,
-    ledger: reading.Ledger = None,
-    entries: list[Path] | None = option("--entries FILE", "Adds what the journal lacks; repeatable."),
-    mapping: reading.MappingOption = None,
+    ledger: list[Path] | None = reading.LEDGER,
+    entries: list[Path] | None = option(
+        "--entries FILE", "Adds what the journal lacks, and what changed since the export; repeatable."
+    ),
+    mapping: list[str] | None = reading.MAPPING,
     month: str | None = options.month("Only this month, such as 2026-10; by default the ledger's months."),
     folder: Path | None = option("--out FOLDER", "Also write a page to mail, a workbook and CSV here."),
     exported_at: dt.datetime | None = options.EXPORTED_AT,
@@ -39,7 +39,7 @@ def verify(
     record: bool = option("--record", "Keep that the month was verified; needs --month and --by.", False),
     by: str | None = option("--by NAME", "With --record: who verified the month."),
     reason: str | None = option("--reason TEXT", "With --record: why the remaining differences are known."),
-    profile: options.Profile = "excel",
+    profile: str = options.PROFILE,
 ) -> Exit:
     """Check that exported entries arrived in the general ledger.
 
@@ -103,6 +103,8 @@ def verify(
 
 def _say(text: results.Text, verified: Verification, books: str) -> None:
     """Print the headline, the findings, what moved in the ledger, and each batch in doubt."""
+    from bktools.reports.html import SECTIONS
+
     match, texts = verified.match, words()
     lines = [*match.sums, *match.remarks, *match.account_lines("ledger_totals.csv (--out FOLDER)")]
     text.say("\n  ".join([match.headline, *map(visible_line, lines)]))

@@ -31,7 +31,7 @@ def versus(
     period: str | None = options.PERIOD,
     before: str | None = option("--before PERIOD", "The period of the other side."),
     rates: Path | None = options.RATES,
-    mapping: reading.MappingOption = None,
+    mapping: list[str] | None = reading.MAPPING,
     by: list[str] | None = options.KEYS,
     largest_first: bool = options.LARGEST_FIRST,
     threshold: str | None = options.THRESHOLD,

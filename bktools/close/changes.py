@@ -145,7 +145,9 @@ def months_between(
         for record, rows in ((before, old), (after, new))
         if not len(rows)
     ]
-    parts = [*(_exported(name, old, new, words) for name in SUMS), _held_back(before, after, words)]
+    # Beside nothing, all that was exported would be a change.
+    exported = [_exported(name, old, new, words) for name in SUMS] if not not_compared else []
+    parts = [*exported, _held_back(before, after, words)]
     moments = [pc.max(rows["sent_at"]).as_py() for rows in (old, new)]
     if None not in moments:
         try:

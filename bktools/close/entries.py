@@ -95,26 +95,14 @@ def entries_of(
 
 
 def _of_file(plan: ExportPlan, jobs: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """Return all entries of the file with fate, reason and facts, as far as file and run tell them.
-
-    Of lines that have one ID and differ, the first is held back, as the journal records it; the others are
-    left out, so that no figure has their amounts as well.
-    """
+    """Return all entries of the file with fate, reason and facts, as far as file and run tell them."""
     rows = entries_of_plan(plan, {job["batch_id"]: job["outcome"] for job in jobs})
     complete = pl.concat([pl.Schema(ENTRY_COLUMNS).to_frame(), rows], how="diagonal_relaxed")
-    complete = complete.with_columns(c.split_line.fill_null(0))
-    is_first = c.id.is_null() | pl.struct("id", "split_line").is_first_distinct()
     # The action of the export job has its way out.
     answers = {job["batch_id"]: json.dumps({"answer": job["message"] or None}) for job in jobs}
     answer = c.batch_id.replace_strict(answers or NO_VALUES, default=None)
-    return complete.with_columns(
-        fate=pl.when(c.fate == HELD, ~is_first).then(pl.lit(LEFT_OUT)).otherwise("fate"),
-        facts=pl.when(c.reason == REFUSED)
-        .then(answer)
-        .when(c.reason == BLOCKED)
-        .then(pl.lit("{}"))
-        .otherwise("facts"),
-    )
+    facts = pl.when(c.reason == REFUSED).then(answer).when(c.reason == BLOCKED).then(pl.lit("{}"))
+    return complete.with_columns(c.split_line.fill_null(0), facts=facts.otherwise("facts"))
 
 
 def entries_of_plan(plan: ExportPlan, outcomes: Mapping[str, str]) -> pl.DataFrame:

@@ -58,6 +58,8 @@ def name_of(words: Words, thing: Thing) -> str:
     named = thing.name
     is_changed = named.get("sent") != named.get("now")
     currency, amount = next(iter((named.get("sent") or {named["currency"]: named["amount"]}).items()))
+    # All of a split entry waits for what is found of one of its lines.
+    amount = amount and thing.amounts.get(currency, amount)
     entry = words.entry(named["day"], named["party"], None if is_changed else amount, currency)
     changed = words("thing.changed_amount", **named) if is_changed else ""
     return ", ".join(filter(None, (entry, changed))) or words("thing.line", **named)

@@ -14,14 +14,15 @@ import pyarrow.compute as pc
 from bktools.close.actions import UNKNOWN, StepResults
 from bktools.close.entries import unsent
 from bktools.contract import rules
+from bktools.currencies import MINOR_UNITS
 from bktools.errors import ArgumentError, PlanError
 from bktools.export import ExportPlan
 from bktools.export.checks import CLEARED
 from bktools.export.findings import require_category_ids
 from bktools.findings.check import ERROR, EXPORTED
-from bktools.frames.columns import months_in, texts_of
+from bktools.frames.columns import months_in, text_of, texts_of
 from bktools.frames.incoming import described, in_memory, source_of
-from bktools.frames.schema import Month
+from bktools.frames.schema import TEXT, Month
 from bktools.frames.typed import typed
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.folders import clearing
@@ -35,7 +36,7 @@ from bktools.service import Service
 from bktools.settings import Settings, require_writable
 from bktools.snapshots.tables import load_categories, load_employees
 from bktools.spending.expected import LEAST
-from bktools.spending.rates import ExchangeRates, in_own_currency, keep_rates
+from bktools.spending.rates import ExchangeRates, currencies_without_rate, in_own_currency, keep_rates
 from bktools.wording import Sentence, Words
 
 
@@ -134,11 +135,13 @@ def settle_first_export(scope: CloseScope, *, confirmed: bool) -> str:
 def rates_of_month(scope: CloseScope, entries: pa.Table, rates: ExchangeRates | None) -> ExchangeRates | None:
     """Return the rates of the month with the company's own currency; an applied close keeps them.
 
-    Refuse rates that lack one for a day of the month, before anything is written to the service.
+    Refuse rates that lack one for a day of the month, before anything is written to the service. An entry
+    without a currency that exists is held back, and has no rate.
     """
     if rates is None:
         return None
-    of_month = entries.filter(pc.equal(months_in(entries), scope.period))
+    is_currency = pc.is_in(text_of(entries, "currency"), pa.array([*MINOR_UNITS], TEXT))
+    of_month = entries.filter(pc.and_(pc.equal(months_in(entries), scope.period), is_currency))
     rates = rates.into(scope.settings.currency, of_month)
     in_own_currency(of_month, rates)
     if scope.apply:
@@ -235,11 +238,13 @@ def _findings(scope: CloseScope, plan: ExportPlan, entries: pa.Table) -> list[di
 
 
 def unchecked_by(
-    scope: CloseScope, after: Reconciliation, plan: ExportPlan, expected: pa.Table
+    scope: CloseScope, after: Reconciliation, plan: ExportPlan, entries: pa.Table, expected: pa.Table
 ) -> tuple[str, ...]:
-    """Return what was not compared and not checked, because a column or a month is missing."""
+    """Return what was not compared and not checked, because a column, a rate or a month is missing."""
     words, known = scope.words, source_of(expected)["months_known"]
     texts = [words(f"not_compared.{code}") for code in after.not_compared]
     texts += [words.name("unchecked", code) for code in plan.unchecked]
     texts += [words("not_compared.missing", least=LEAST, known=known)] if known < LEAST else []
+    without_rate = currencies_without_rate(entries)
+    texts += [words("not_compared.home", currencies=without_rate)] if without_rate else []
     return tuple(texts)

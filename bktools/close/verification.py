@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,10 @@ import pandas as pd
 import pyarrow as pa
 
 from bktools.errors import ArgumentError
+from bktools.frames.columns import texts_of
 from bktools.frames.incoming import in_memory
 from bktools.frames.names import with_names
-from bktools.frames.schema import MAYBE_SENT
+from bktools.frames.schema import COMPARED, MAYBE_SENT
 from bktools.journal.export_jobs import load_export_jobs
 from bktools.journal.journal import Journal
 from bktools.journal.statements import record_verification, verifications_of
@@ -25,7 +26,7 @@ from bktools.ledger.exported import months_of, moved, of_other_months, remembere
 from bktools.ledger.findings import ANOTHER_MONTH
 from bktools.ledger.match import match_ledger
 from bktools.ledger.settlements import Sending, Settlement, settlements
-from bktools.ledger.verdict import Reason
+from bktools.ledger.verdict import ARRIVED, Reason
 from bktools.service import Service
 from bktools.wording import Sentence, Words, numbers, words
 
@@ -36,7 +37,8 @@ class Verification:
 
     `company`, `environment` and `ledger` are names for people; `months` the months that were compared, and
     `moved` what moved in the ledger since the last verification, in sentences. `has_arrived` is whether each
-    exported entry is proven to be in the ledger.
+    exported entry is proven to be in the ledger, and `changed` the IDs of entries that changed since their
+    export.
     """
 
     match: LedgerMatch
@@ -48,6 +50,7 @@ class Verification:
     verified_at: dt.datetime
     moved: Sequence[str] = ()
     has_arrived: bool = False
+    changed: Collection[str] = ()
 
     @property
     def words(self) -> Words:
@@ -58,6 +61,17 @@ class Verification:
     def title(self) -> str:
         """Months and company: the head of every page."""
         return " \N{MIDDLE DOT} ".join([self.words("verification.title", months=self.months), self.company])
+
+    @property
+    def corrected(self) -> list[dict[str, str]]:
+        """The changed entries that are booked as they are now: the facts of each line that are compared."""
+        entries = self.match.entries
+        is_changed = entries["entry_id"].str.lower().isin([*self.changed])
+        has_arrived = entries["status"].isin([status.code for status in ARRIVED])
+        table, names = in_memory(entries[is_changed & has_arrived]), ("entry_id", "split_line", *COMPARED)
+        rows = zip(*(texts_of(table, name) for name in names), strict=True)
+        facts = (zip(names, row, strict=True) for row in rows)
+        return [{name: value for name, value in row if value is not None} for row in facts]
 
     @property
     def differences(self) -> pd.DataFrame:
@@ -96,16 +110,16 @@ def verify(
         The month that is shown, such as 2026-10; by default those of the ledger. All entries are compared,
         because a sum may hold entries of several months.
     entries : DataFrame, optional
-        The file of the entries, with what the journal lacks of them.
+        The file of the entries, with what the journal lacks of them, and what changed since their export.
     tables : mapping of DataFrames, optional
         Categories, employees and accounts, for the names and codes of `entries`.
     explained : sequence of str
         Vouchers that a person looked up and that hold none of the entries.
     """
     exported = load_export_jobs(company, entries=True, service=service)
-    exported = exported[exported["state"].isin(MAYBE_SENT)]
+    exported, changed = exported[exported["state"].isin(MAYBE_SENT)], set[str]()
     if entries is not None:
-        exported = with_file(exported, with_names(in_memory(entries), **(tables or {})))
+        exported, changed = with_file(exported, with_names(in_memory(entries), **(tables or {})))
     elif len(exported) and exported["amount"].isna().all():
         raise ArgumentError("entries", Sentence("rule.entries_of_journal"))
     texts, settings, span = words(), service.settings, months_of(postings)
@@ -126,6 +140,7 @@ def verify(
         months=_months(month, span, texts),
         verified_at=dt.datetime.now(dt.UTC),
         moved=_moved(service, company, month, postings, texts),
+        changed=changed,
         has_arrived=match.has_arrived and (len(match.entries) > 0 or exported.empty),
     )
 
@@ -152,11 +167,8 @@ def record(
         for row in remaining.to_dict("records")
     ]
     about = {"name": verification.ledger, "sha256": postings.attrs["bktools"]["sha256"], **span}
-    facts: dict[str, Any] = {
-        "result": match.counts,
-        "entries": remembered(postings, month),
-        "differences": differences,
-    }
+    facts: dict[str, Any] = {"result": match.counts, "differences": differences}
+    facts |= {"entries": remembered(postings, month), "corrected": verification.corrected}
     with open_for_writing(service.settings) as journal:
         record_verification(journal, company, month, by=by, ledger=about, **facts)
 

@@ -67,7 +67,7 @@ CHECKS = (
     Check("not_a_uuid", ~c.id.str.contains(UUID_REGEX), who=PREPARER),
     Check("no_company", ~_HAS_COMPANY, who=PREPARER),
     Check("lines_missing", c.missing > 0, who=PREPARER, facts=("missing",), ends=True),
-    Check("conflicting", c.is_conflict, who=PREPARER, ends=True),
+    Check("conflicting", c.is_conflict, who=PREPARER, facts=("id_lines", "id_count"), ends=True),
     Check("duplicate", c.is_copy, who=PREPARER, fate=LEFT_OUT),
     Check("other_company", c.company_id != c.company, who=PREPARER, fate=LEFT_OUT),
     Check("changed_since_export", c.changes.is_not_null(), facts=("changes",), fate=BEFORE),

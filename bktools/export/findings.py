@@ -77,7 +77,7 @@ class Checker:
             require_category_ids(entries)
         frames = {name: pl.DataFrame(frame) for name, frame in self.frames.items()}
         rows = columns_of(entries, frames, self.arguments)
-        return _checked(rows, frames)
+        return _checked(rows)
 
     def unchecked(self, entries: pa.Table) -> tuple[str, ...]:
         """Return a code for each check of entries that was skipped because its input is missing."""
@@ -97,7 +97,7 @@ def require_category_ids(entries: pa.Table) -> None:
         raise InputError(Sentence("plan.without_category_ids"))
 
 
-def _checked(rows: pl.DataFrame, frames: Mapping[str, pl.DataFrame]) -> Checked:
+def _checked(rows: pl.DataFrame) -> Checked:
     """Return entries with their first errors."""
     rows = with_first_errors(rows, applicable(CHECKS, rows.columns))
     # The lines of an entry are held back together. Few entries have several, so that only these are grouped.
@@ -109,7 +109,7 @@ def _checked(rows: pl.DataFrame, frames: Mapping[str, pl.DataFrame]) -> Checked:
         name: pl.coalesce(name, pl.when("is_held_together").then(pl.lit(text)))
         for name, text in together.items()
     }
-    return Checked(rows.with_columns(**held), frames)
+    return Checked(rows.with_columns(**held))
 
 
 @dataclass(frozen=True)
@@ -120,14 +120,11 @@ class Checked:
     ----------
     rows : DataFrame
         As `columns_of` returns it, with `reason` and `facts`, null for a ready entry.
-    frames : mapping
-        The frames that they were checked with.
     books : mapping
         Of the ledger that was asked about them, where it comes from and what it shows; empty without one.
     """
 
     rows: pl.DataFrame
-    frames: Mapping[str, pl.DataFrame]
     books: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
@@ -167,7 +164,7 @@ class Checked:
         about = {name: source_of(ledger).get(name) for name in ("source", "sha256", "exported_at")}
         about["company_id"] = companies.first()
         about["lacks"] = _lacking(books, own, about["exported_at"])
-        return replace(_checked(rows, self.frames), books=about), books.unchecked
+        return replace(_checked(rows), books=about), books.unchecked
 
     def find(
         self, entries: pa.Table, named: Naming, before_sending: frozenset[str] = frozenset()

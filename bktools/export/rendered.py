@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.findings.sentences import facts_of_all, with_sentences
+from bktools.findings.sentences import fact_and_step, facts_of_all, with_sentences
 from bktools.frames.columns import days_of
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import TEXT
@@ -45,9 +45,8 @@ def not_ready_in(words: Words, held: pa.Table) -> pa.Table:
     """Return entries that are not ready, with reason and next step as a message; their facts come last."""
     codes = pl.DataFrame(held.select(["reason", "facts"])).rename({"reason": "check"})
     texts = with_sentences(codes, words, "entry", fact="one", step="do")
-    pairs = zip(texts["fact"], texts["step"], strict=True)
-    messages = [words("sentence.fact_and_step", fact=fact, step=step) for fact, step in pairs]
-    table = held.append_column("message", pa.array(messages, TEXT))
+    messages = texts.select(fact_and_step(words, "fact", "step")).to_series()
+    table = held.append_column("message", pc.cast(messages.to_arrow(), TEXT))
     return table.select([*in_reading_order(name for name in table.column_names if name != "facts"), "facts"])
 
 

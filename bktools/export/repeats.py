@@ -14,15 +14,18 @@ NAMED = 3
 
 
 def with_repeats(rows: pl.DataFrame, entries: pa.Table) -> pl.DataFrame:
-    """Add is_copy, is_conflict and missing: what lines with one ID are to one another.
+    """Add is_copy, is_conflict, missing, id_lines and id_count: what lines with one ID are to one another.
 
     Lines with one ID that differ are the parts of a split entry where they are numbered from 1 without a gap,
-    and have one company, day and currency.
+    and have one company, day and currency. Else they are a conflict, and one entry: the first line counts,
+    the others are left out as copies are.
     """
     none = {
         "is_copy": pl.lit(value=False),
         "is_conflict": pl.lit(value=False),
         "missing": pl.lit(0, pl.Int64),
+        "id_lines": pl.lit(None, pl.List(pl.Int64)),
+        "id_count": pl.lit(0, pl.Int64),
     }
     repeated = rows.filter(c.id.is_not_null() & (c.id.is_duplicated() | c.id.is_in(split_entries(rows))))
     if repeated.is_empty():
@@ -35,7 +38,6 @@ def with_repeats(rows: pl.DataFrame, entries: pa.Table) -> pl.DataFrame:
     lines = repeated.with_columns(content=content.select(pl.struct(pl.all()).hash()).to_series()).sort(
         "line", "row"
     )
-    lines = lines.with_columns(is_copy=~pl.struct("id", "content").is_first_distinct())
     several = c.content.n_unique().over("id")
     number = pl.when(c.split_line != 0).then(c.split_line).n_unique() - (c.split_line == 0).any().cast(
         pl.Int64
@@ -48,7 +50,16 @@ def with_repeats(rows: pl.DataFrame, entries: pa.Table) -> pl.DataFrame:
         several=several,
     )
     is_entry = c.are_numbered & (c.missing == 0) & (c.wholes == 1)
-    lines = lines.select("row", "is_copy", "missing", is_conflict=(c.several > 1) & ~is_entry)
+    differ, is_first = (c.several > 1) & ~is_entry, c.id.is_first_distinct()
+    is_distinct = pl.struct("id", "content").is_first_distinct()
+    lines = lines.select(
+        "row",
+        "missing",
+        is_copy=pl.when(differ).then(~is_first).otherwise(~is_distinct),
+        is_conflict=differ & is_first,
+        id_lines=c.line.head(NAMED).implode().over("id"),
+        id_count=pl.len().over("id").cast(pl.Int64),
+    )
     return joined(rows, lines, "row").with_columns(
         c.is_copy.fill_null(value=False), c.is_conflict.fill_null(value=False), c.missing.fill_null(0)
     )

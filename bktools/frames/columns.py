@@ -97,9 +97,9 @@ def days_of(table: pa.Table, name: str = "entries") -> pa.ChunkedArray:
     return as_type(_column_of(table, "date"), DATE, "date", name)
 
 
-def months_in(table: pa.Table, name: str = "entries") -> pa.ChunkedArray:
+def months_in(table: pa.Table) -> pa.ChunkedArray:
     """Return the months of the column `date`, such as 2026-10, as `days_of` returns its days."""
-    return pc.utf8_slice_codeunits(pc.cast(days_of(table, name), TEXT), 0, len("2026-10"))
+    return pc.utf8_slice_codeunits(pc.cast(days_of(table), TEXT), 0, len("2026-10"))
 
 
 def amounts_of(table: pa.Table, name: str = "entries") -> pa.ChunkedArray:
@@ -161,15 +161,13 @@ def _without_zeros(amounts: pa.ChunkedArray, scale: int) -> pa.ChunkedArray:
     return amounts
 
 
-def tables_in_one_scale(*tables: pa.Table, column: str = "amount") -> list[pa.Table]:
-    """Return tables whose amounts are as `in_one_scale` returns them; one without the column stays."""
-    places = [place for place, table in enumerate(tables) if column in table.column_names]
-    scaled = list(tables)
-    for place, amounts in zip(
-        places, in_one_scale(*(tables[place][column] for place in places)), strict=True
-    ):
-        scaled[place] = with_column(scaled[place], column, amounts)
-    return scaled
+def tables_in_one_scale(*tables: pa.Table) -> list[pa.Table]:
+    """Return tables whose amounts are as `in_one_scale` returns them; one without amounts stays."""
+    scaled = iter(in_one_scale(*(table["amount"] for table in tables if "amount" in table.column_names)))
+    return [
+        with_column(table, "amount", next(scaled)) if "amount" in table.column_names else table
+        for table in tables
+    ]
 
 
 def split_lines(table: pa.Table) -> pa.ChunkedArray:

@@ -122,11 +122,11 @@ def too_large(table: pa.Table) -> str | None:
 
 HEADING = {"bold": True, "bottom": 1, "valign": "top"}
 # Excel's text format: a value typed over a code stays text.
-TEXT, DAY = "@", "yyyy-mm-dd"
+AS_TEXT, DAY = "@", "yyyy-mm-dd"
 
 
 def _write_sheet(sheet: Any, table: pa.Table, book: Any) -> None:
-    heading, text = book.add_format(HEADING), book.add_format({"num_format": TEXT, "valign": "top"})
+    heading, text = book.add_format(HEADING), book.add_format({"num_format": AS_TEXT, "valign": "top"})
     for place, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
         sheet.write_string(0, place, str(name), heading)
         form = _format_of(column.type)
@@ -161,7 +161,7 @@ def _format_of(kind: pa.DataType) -> str:
         return DAY
     if types.is_timestamp(kind):
         return f"{DAY} hh:mm:ss.000" + (' "UTC"' if kind.tz else "")
-    return TEXT
+    return AS_TEXT
 
 
 def write_cell(sheet: Any, row: int, place: int, value: Any, form: Any, text: Any) -> None:
@@ -194,7 +194,7 @@ def _text(value: Any) -> str:
 
 
 def is_exact(value: Decimal | float) -> bool:
-    """Return whether Excel's numbers keep every digit of a value."""
+    """Return whether Excel's numbers keep every digit of a decimal; of a float, whether it is finite."""
     if isinstance(value, float):
         return math.isfinite(value)
     return len(Decimal(value).normalize().as_tuple().digits) <= EXACT_DIGITS

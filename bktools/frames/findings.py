@@ -72,12 +72,14 @@ def as_lines(findings: pd.DataFrame, words: Words, section: str) -> list[str]:
     return [*lines, f"{INDENT}{words('command.all_findings')}"] if lines else []
 
 
-def as_html(findings: pd.DataFrame, words: Words, section: str, counted: str, where: str) -> str:
-    """Return a table with one row for each check; its things are `counted`, `where` names all of them."""
+def as_html(findings: pd.DataFrame, words: Words, section: str, counted: str) -> str:
+    """Return a table with one row for each check; its things are `counted`."""
     rows = [
         (f"{views.MARKS[severity]} {words.name('severity', severity)}", count, name, sentence)
         for severity, count, name, sentence in by_check(findings, words, section)
     ]
     names = ("severity", counted, "check", "finding")
     headings = [words(f"report.column.{name}") for name in names]
-    return views.table(headings, rows, total=len(rows), where=where, looks=[views.ON_ONE_LINE, "", "", ""])
+    return views.table(
+        headings, rows, total=len(rows), where=".findings", looks=[views.ON_ONE_LINE, "", "", ""]
+    )

@@ -33,7 +33,10 @@ FORMS = ("float", "decimal")
 _TEXT = pa.large_string()
 # No decimal of Arrow has more digits.
 _WIDE = Context(prec=76)
-_POWERS = 10.0 ** np.arange(max(MINOR_UNITS.values()) + 1)
+_FINEST = max(MINOR_UNITS.values())
+_POWERS = 10.0 ** np.arange(_FINEST + 1)
+# The value of the smallest coin, by its decimals.
+_COINS = pa.array([Decimal(1).scaleb(-places) for places in range(_FINEST + 1)], pa.decimal128(5, _FINEST))
 # Columns of money whose name does not say "amount".
 _NAMES = {
     *("this", "that", "difference", "current", "available"),
@@ -44,7 +47,7 @@ _NAMES = {
 def check_form(money: str) -> None:
     """Refuse a form of amounts that is none of FORMS."""
     if money not in FORMS:
-        raise ArgumentError("money", Sentence("rule.one_of", choices="float, decimal"), money)
+        raise ArgumentError("money", Sentence("rule.one_of", choices=", ".join(FORMS)), money)
 
 
 def is_money(name: str) -> bool:
@@ -123,12 +126,8 @@ def decimals(
     ]
     used = np.unique(units[is_whole]).tolist() or ([] if digits else [USUAL])
     scale = max([*used, *(-int(value.as_tuple().exponent) for value in digits)])
-    exact = pa.nulls(len(values), pa.decimal128(DIGITS, scale))
-    for places in used:
-        is_of_places = is_whole & (units == places)
-        exact = pc.if_else(
-            pa.array(is_of_places), _of_units(whole, is_of_places, places).cast(exact.type), exact
-        )
+    coins = pa.array(np.where(is_whole, whole, 0).astype(np.int64), mask=~is_whole).cast(pa.decimal128(19, 0))
+    exact = pc.multiply(coins, _COINS.take(pa.array(units))).cast(pa.decimal128(DIGITS, scale))
     if digits:
         exact = pc.replace_with_mask(exact, pa.array(is_odd), pa.array(digits, exact.type))
     return pa.chunked_array([exact])
@@ -151,13 +150,6 @@ def _are_short(amounts: pa.ChunkedArray) -> bool:
     ends = pc.min_max(amounts).as_py()
     limit = Decimal(10) ** (FLOAT_DIGITS - amounts.type.scale)
     return ends["max"] is None or bool(max(abs(ends["min"]), abs(ends["max"])) < limit)
-
-
-def _of_units(whole: npt.NDArray[np.float64], is_used: npt.NDArray[np.bool_], places: int) -> pa.Array:
-    """Return whole numbers of units as decimals with so many places: the two halves of Arrow's 128 bits."""
-    low = np.where(is_used, whole, 0).astype(np.int64)
-    halves = np.stack([low, low >> 63], axis=1)
-    return pa.Array.from_buffers(pa.decimal128(DIGITS, places), len(low), [None, pa.py_buffer(halves)])
 
 
 def _digits(amount: Decimal) -> int:

@@ -47,12 +47,12 @@ MONEY = pa.decimal128(DIGITS, 2)
 
 
 # Types by their names in the descriptions of columns.
-TYPES = {"text": TEXT, "flag": FLAG, "count": COUNT, "date": DATE, "instant": INSTANT, "money": MONEY}
+NAMED = {"text": TEXT, "flag": FLAG, "count": COUNT, "date": DATE, "instant": INSTANT, "money": MONEY}
 
 
 def _columns(described: str) -> dict[str, pa.DataType]:
     """Return the type of each column of a description such as "id text, amount money"."""
-    return {name: TYPES[kind] for name, kind in (column.split() for column in described.split(","))}
+    return {name: NAMED[kind] for name, kind in (column.split() for column in described.split(","))}
 
 
 def _schema(required: str, optional: str) -> pa.Schema:

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import pyarrow as pa
 
-from bktools.caller import name_of
+from bktools.caller import argument_name
 from bktools.contract import rules
 from bktools.inputs import cells, terms
 from bktools.inputs.options import OF_KIND, Options, checked
@@ -75,8 +75,7 @@ class Column:
 
     def is_headed(self, *tables: str) -> bool:
         """Whether its heading is a word of these tables."""
-        bare = re.sub(r" \(column \d+\)$", "", self.heading)
-        return not terms.headings(*tables).isdisjoint(terms.forms(bare))
+        return not terms.headings(*tables).isdisjoint(terms.forms(terms.bare(self.heading)))
 
     def says(self, *tables: str) -> bool:
         """Whether a whole word of its heading is one of these tables."""
@@ -362,7 +361,7 @@ def options_of(kind: str, options: Mapping[str, Any]) -> Options:
     """
     rules.refuse_unknown(options, OF_KIND[kind], kind)
     stated = checked(options)
-    rules.refuse_unknown(stated.get("columns") or (), of_kind(kind), kind, name_of("columns"))
+    rules.refuse_unknown(stated.get("columns") or (), of_kind(kind), kind, argument_name("columns"))
     return stated
 
 

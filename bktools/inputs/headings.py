@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -272,7 +271,7 @@ def _leave_other_language(reading: Reading) -> None:
 def _put_below_each_other(reading: Reading) -> None:
     """Put the columns of a chart that stand side by side under the same headings below each other."""
     table = reading.table
-    names = [_bare(name) for name in table.headings]
+    names = [terms.bare(name) for name in table.headings]
     places = [place for place, name in enumerate(names) if name or not cells.are_blank(table.columns[place])]
     width = len({names[place] for place in places})
     blocks = [places[at : at + width] for at in range(0, len(places), width)]
@@ -292,15 +291,10 @@ def _put_below_each_other(reading: Reading) -> None:
     reading.note("tables_beside", count=len(blocks), names=headings[0])
 
 
-def _bare(name: str) -> str:
-    """Return a heading as the file has it, without the number of its column."""
-    return re.sub(r"^column \d+$| \(column \d+\)$", "", name)
-
-
 def _keep_one_table(reading: Reading) -> None:
     """Leave out the rows below a second row of headings; that there is one is a problem."""
     table = reading.table
-    names = [*filter(None, map(_bare, table.headings))]
+    names = [*filter(None, map(terms.bare, table.headings))]
     places = _wordy(table.columns)
     columns = [column.take(pa.array(places, pa.int64())).to_pylist() for column in table.columns]
     again = {

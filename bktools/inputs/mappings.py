@@ -21,14 +21,13 @@ from bktools.errors import ArgumentError, FileNoteWarning, InputError
 from bktools.inputs.fields import options_of
 from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import damaged
-from bktools.inputs.options import Options, checked, of_any_file
+from bktools.inputs.options import OF_KIND, Options, checked, of_any_file, plus
 from bktools.settings import config_path
-from bktools.wording import reason_of, words
+from bktools.wording import Sentence, reason_of, words
 
-KINDS = ("chart", "entries", "accounts", "ledger")
 _NAME = re.compile(r"\w[\w -]{0,62}", re.ASCII)
 _SUFFIX = ".toml"
-_Kind = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(KINDS)})$")]
+_Kind = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(OF_KIND)})$")]
 
 
 class FileMapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -66,12 +65,10 @@ def path_of(name: str) -> Path:
     if name.endswith(_SUFFIX):
         return Path(name)
     if not _NAME.fullmatch(name):
-        raise ArgumentError(
-            "the name of a mapping", "must be letters, digits, spaces, - and _ (at most 63)", name
-        )
+        raise ArgumentError(words()("thing.name_of_mapping"), Sentence("rule.name_of_mapping"), name)
     if file_name(name) != name:
         # On every system, because mappings are handed on to colleagues.
-        raise ArgumentError("the name of a mapping", "must not be one that Windows reserves or changes", name)
+        raise ArgumentError(words()("thing.name_of_mapping"), Sentence("rule.name_of_windows"), name)
     return folder() / f"{name}{_SUFFIX}"
 
 
@@ -114,12 +111,13 @@ def write_mapping(mapping: FileMapping, path: Path | None = None) -> Path:
 
 
 def replaced_by(mapping: FileMapping) -> list[FileMapping]:
-    """Return the saved mappings of other names for the same headings: a file is read by one alone."""
+    """Return the saved mappings of other names for the same headings, or for the same file with them."""
     headings = _comparable(mapping.headings)
     return [
         other
         for other in (all_mappings()[0] if headings else ())
-        if (other.kind, _comparable(other.headings)) == (mapping.kind, headings)
+        if (other.kind, _comparable(other.headings), other.made_for)
+        == (mapping.kind, headings, mapping.made_for)
         and other.name != mapping.name
     ]
 
@@ -129,9 +127,9 @@ def mapping_for(
 ) -> FileMapping | None:
     """Return the mapping of a name, else the one whose headings a file has; None without one.
 
-    Of several names, and where it `must_fit`, it is the mapping whose headings the file has. A named mapping
-    that is damaged or of another kind, and several for these headings are an `InputError`; a damaged one that
-    is not named is a `FileNoteWarning`.
+    Of several names, and where it `must_fit`, it is the mapping whose headings the file has; one that was
+    made for the file goes first. A named mapping that is damaged or of another kind, and several that say
+    different things are an `InputError`; a damaged one that is not named is a `FileNoteWarning`.
     """
     mappings = [read_mapping(path_of(name)) for name in named]
     for mapping, name in zip(mappings, named, strict=True):
@@ -146,8 +144,9 @@ def mapping_for(
             warnings.warn(text, FileNoteWarning, stacklevel=1)
     mappings = [one for one in mappings if one.kind == kind]
     source = Source(path, kind) if mappings else None
-    fitting = [own for one in mappings if source and (own := _placed(one, source))]
-    if len(fitting) > 1:
+    fitting = [_for_file(own, path) for one in mappings if source and (own := _placed(one, source))]
+    fitting = [one for one in fitting if one.made_for] or [one for one in fitting if one.options]
+    if any(one.options != fitting[0].options for one in fitting):
         names = [mapping.name for mapping in fitting]
         raise damaged(str(path), "several_mappings", names=names, folder=str(folder()))
     if not fitting and len(named) == 1 and not must_fit:
@@ -159,7 +158,7 @@ def _for_file(mapping: FileMapping, path: str | PathLike[str]) -> FileMapping:
     """Return a mapping without the lines to skip and the year where they are of another file."""
     if not mapping.made_for or mapping.made_for == Source(path, mapping.kind).sha256:
         return mapping
-    return msgspec.structs.replace(mapping, options=of_any_file(mapping.options))
+    return msgspec.structs.replace(mapping, options=of_any_file(mapping.options), made_for="")
 
 
 def _placed(mapping: FileMapping, source: Source) -> FileMapping | None:
@@ -184,12 +183,7 @@ def _placed(mapping: FileMapping, source: Source) -> FileMapping | None:
 
 def arguments(mapping: FileMapping, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments that read a file with a mapping; the given options go before its own."""
-    stated = {name: value for name, value in given.items() if value not in (None, {})}
-    merged = {**given, **mapping.options, **stated}
-    for name in ("columns", "sides"):
-        if name in mapping.options:
-            merged[name] = {**mapping.options[name], **(given.get(name) or {})}
-    return merged
+    return {**given, **plus(mapping.options, checked(given))}
 
 
 def options_with(

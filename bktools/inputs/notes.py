@@ -10,7 +10,7 @@ from bktools.wording import Sentence, words
 
 # Notes that nobody needs to act on: they stand with the others, and warn of nothing.
 _QUIET = {"approved", "not_approved", "format", "verified", "exported_at", "headings_again"}
-_QUIET |= {"journal_by_voucher", "ledger_by_account"}
+_QUIET |= {"journal_by_voucher", "ledger_by_account", "day_of_several"}
 
 
 class Note(NamedTuple):

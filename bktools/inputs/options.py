@@ -1,7 +1,7 @@
 """Options: all that a person may say about a file, in Python, on the command line and in a mapping.
 
 Each is declared once: its type, what else its value must be, how it is typed behind a command, and its help.
-One whose value is None, False or empty says nothing, and is left out.
+One whose value is None, False, empty or its default says nothing, and is left out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import (
     get_type_hints,
 )
 
-from bktools.caller import in_shell, name_of
+from bktools.caller import argument_name, in_shell
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.inputs import terms
@@ -33,10 +33,10 @@ Options: TypeAlias = Mapping[str, Any]
 
 
 class Rule(NamedTuple):
-    """What a value must be, as a test and in words."""
+    """What a value must be, as a test and as a code of the wording."""
 
     is_right: Callable[[Any], bool] = lambda _: True
-    words: str = ""
+    code: str = ""
 
 
 def _is_currency(value: object) -> bool:
@@ -50,19 +50,16 @@ def _are_rows(value: str) -> bool:
         return False
 
 
-_PAIRS = Rule(lambda one: isinstance(one, Mapping), "must map names to words")
-_FLAG = Rule(lambda one: isinstance(one, bool), "must be True or False")
+_PAIRS = Rule(lambda one: isinstance(one, Mapping), "names_and_words")
+_FLAG = Rule(lambda one: isinstance(one, bool), "flag")
 # A part of `skip_rows` that names lines; each other part is a pattern.
 _LINES = re.compile(r"[\d,\- ]+")
-_LINE = Rule(lambda one: type(one) is int, "must be the number of a line")
-_ROWS = Rule(_are_rows, "must be lines such as 52,54-60, or a regular expression")
-_CHARACTER = Rule(lambda one: isinstance(one, str) and len(one) == 1, "must be one character")
-_SHEET = Rule(
-    lambda one: isinstance(one, str) or type(one) is int,
-    "must be the name of a sheet, or its position from 0",
-)
-_YEAR = Rule(lambda one: type(one) is int and 1900 <= one <= 2100, "must be a year such as 2026")
-_CURRENCY = Rule(_is_currency, "must be the code of a currency, such as EUR")
+_LINE = Rule(lambda one: type(one) is int, "line")
+_ROWS = Rule(_are_rows, "rows")
+_CHARACTER = Rule(lambda one: isinstance(one, str) and len(one) == 1, "character")
+_SHEET = Rule(lambda one: isinstance(one, str) or type(one) is int, "sheet")
+_YEAR = Rule(lambda one: type(one) is int and 1900 <= one <= 2100, "year")
+_CURRENCY = Rule(_is_currency, "currency_code")
 
 
 class TableOptions(TypedDict, total=False):
@@ -170,11 +167,11 @@ class Declared(NamedTuple):
     def refuse(self, name: str, value: Any) -> None:
         """Raise an `ArgumentError` for a value that it cannot have."""
         if not self.rule.is_right(value):
-            raise ArgumentError(name_of(name), self.rule.words, value)
+            raise ArgumentError(argument_name(name), Sentence(f"rule.{self.rule.code}"), value)
         words = value.values() if self.rule is _PAIRS else (value,)
         if self.choices and not {*words} <= {*self.choices}:
             raise ArgumentError(
-                name_of(name), Sentence("rule.one_of", choices=", ".join(self.choices)), value
+                argument_name(name), Sentence("rule.one_of", choices=", ".join(self.choices)), value
             )
 
 
@@ -212,7 +209,8 @@ def checked(options: Mapping[str, Any]) -> Options:
     for name, option in _ALL.items():
         # A scalar of NumPy is a number. A line of headings of 0 says something, and so does a kept sign.
         value = rules.plain(options.get(name))
-        if value in (None, {}, "strict") or (value is False and option.type is bool):
+        is_default = (name, value) == ("verify", "strict") or (value is False and option.type is bool)
+        if value in (None, {}) or is_default:
             continue
         if isinstance(value, Mapping):
             value = dict(value)

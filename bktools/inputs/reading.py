@@ -16,7 +16,7 @@ import pyarrow as pa
 from bktools.caller import is_command, warn_caller
 from bktools.errors import FileNoteWarning, InputError
 from bktools.frames import schema
-from bktools.inputs import cells
+from bktools.inputs import cells, terms
 from bktools.inputs.fields import Column, of_kind
 from bktools.inputs.formats.format import Books, Total
 from bktools.inputs.grids.source import Source
@@ -208,7 +208,7 @@ class Reading:
             "encoding": table.encoding,
             "sheet": table.sheet,
             "heading_line": table.heading_line,
-            "headings": [heading for heading in self.file_headings if heading] if table.heading_line else [],
+            "headings": [*filter(None, map(terms.bare, self.file_headings))] if table.heading_line else [],
             "options": self.options,
             "notes": [one.sentence() for one in notes],
             "note_facts": [{"code": one.code, **one.facts} for one in notes],

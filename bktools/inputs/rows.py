@@ -93,11 +93,10 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     if are_further or is_filled:
         # The first row of a voucher may have its day alone.
         rows = rows._replace(noted=rows.noted | rows.lacking, lacking=np.zeros_like(no_date))
-    if no_date.any() and not (is_ledger or are_further or other_days(reading)):
-        waiting = no_date & _are_whole(reading, ~np.logical_or.reduce(rows[:5]))
-        reading.note_rows("entries_without_date", waiting)
-        no_date = no_date & ~waiting
-        rows = rows._replace(without_date=no_date)
+    if reading.kind == "entries":
+        is_asked = are_further or bool(other_days(reading)) or "date" in reading.may_lack
+        rows = _without_waiting(reading, money, rows, is_asked=is_asked)
+        no_date = rows.without_date
     for code, noted in (
         ("rows_without_amount", rows.noted & ~rows.has_amount),
         ("rows_of_a_report", rows.noted & rows.has_amount),
@@ -125,15 +124,27 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     return entries
 
 
-def _are_whole(reading: Reading, entries: Mask) -> Mask:
-    """Return the rows that fill each column which all entries fill, and say whose they are: no sum does."""
-    names = [reading.places[field] for field in ("id", "supplier", "category_id") if reading.has(field)]
-    whole = np.full(len(entries), bool(names) and entries.any())
-    for place, column in enumerate(reading.table.columns):
-        blank = cells.blank(column)
-        if place in names[:1] or (place != reading.places.get("date") and not blank[entries].any()):
-            whole &= ~blank
-    return whole
+def _without_waiting(
+    reading: Reading, money: Mapping[str, Figures], rows: _Kinds, *, is_asked: bool
+) -> _Kinds:
+    """Return the kinds of rows where entries that wait for their amount or their day are entries, and noted.
+
+    They fill each other column which all entries fill, and say whose they are: no sum does.
+    """
+    places, entries = reading.places, ~np.logical_or.reduce(rows[:5])
+    names = [places[field] for field in ("id", "supplier", "category_id") if reading.has(field)]
+    for kind, code, lacks in (
+        ("lacking", "entries_without_amount", [*money]),
+        ("without_date", "entries_without_date", ["date"] if not is_asked else []),
+    ):
+        waiting = getattr(rows, kind) & bool(names and lacks and entries.any())
+        for place, column in enumerate(reading.table.columns if waiting.any() else ()):
+            blank = cells.blank(column)
+            is_full = place not in map(places.get, lacks) and not blank[entries].any()
+            waiting &= ~blank if place in names[:1] or is_full else True
+        reading.note_rows(code, waiting)
+        rows = rows._replace(**{kind: getattr(rows, kind) & ~waiting})
+    return rows
 
 
 def _has_balance_alone(reading: Reading) -> Mask:

@@ -73,6 +73,11 @@ def two_meanings() -> frozenset[str]:
     return frozenset(_file()["two_meanings"]["tables"].split())
 
 
+def bare(heading: str) -> str:
+    """Return a heading as the file has it, without the number of its column."""
+    return re.sub(r"^column \d+$| \(column \d+\)$", "", heading)
+
+
 def without_brackets(heading: str) -> str:
     """Return a heading without what is in brackets."""
     return _BRACKETS.sub(" ", heading)

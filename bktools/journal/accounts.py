@@ -11,9 +11,10 @@ import pyarrow as pa
 from bktools.connection import service_or_default
 from bktools.contract.accounts import CompanyInFile
 from bktools.frames.schema import ACCOUNTS, KNOWN_STATES
+from bktools.journal import clock
 from bktools.journal.database import Connection, Row
 from bktools.journal.journal import Journal
-from bktools.journal.records import Facts, dumped, inserting, loaded, now
+from bktools.journal.records import Facts, dumped, inserting, loaded
 from bktools.journal.sentences import sentence_of
 from bktools.journal.tables import frame_of, opened, table_of
 from bktools.journal.writable import WritableJournal
@@ -43,7 +44,7 @@ def record_accounts(
     rows = list(rows)
     if not rows:
         return []
-    stamp, written = now().isoformat(), []
+    stamp, written = clock.now().isoformat(), []
     with journal.right_transaction() as connection:
         before = known_accounts(journal, map(key_of, rows))
         for row in rows:

@@ -14,17 +14,15 @@ import hashlib
 import json
 import logging
 import secrets
-import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from bktools.errors import JournalBusyError, JournalError, StorageError
-from bktools.journal import sent_log
+from bktools.journal import clock, sent_log
 from bktools.journal.database import Connection, Row
 from bktools.journal.journal import LATE_ANSWER, Journal
 from bktools.journal.memory import locked, remember
-from bktools.journal.records import now
 from bktools.journal.right_journal import require_company
 from bktools.journal.schema import OPEN_STATES
 from bktools.journal.sent_log import BatchOutcome, SentLine
@@ -36,26 +34,6 @@ log = logging.getLogger("bktools")
 # Seconds after which an intent is not sent: its process may have slept, and another one may have sent.
 MOST_AGE = 60.0
 
-# A clock that goes on while the computer sleeps.
-_BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", None)
-
-
-def boot_time() -> float:
-    """Return seconds that grow in sleep, too, and that nobody sets."""
-    return time.monotonic() if _BOOT_CLOCK is None else time.clock_gettime(_BOOT_CLOCK)
-
-
-@dataclass(frozen=True)
-class Clock:
-    """A moment: seconds of the wall clock, and since the computer was started."""
-
-    wall: float = field(default_factory=time.time)
-    boot: float = field(default_factory=boot_time)
-
-    def age(self) -> float:
-        """Return the seconds since this moment, by the clock that says more: a person may set one."""
-        return max(time.time() - self.wall, boot_time() - self.boot)
-
 
 @dataclass(frozen=True)
 class Attempt:
@@ -66,7 +44,7 @@ class Attempt:
     token: str
     # The bytes that the journal has, and that are sent.
     body: bytes
-    begun: Clock
+    begun: clock.Moment
 
 
 def record_intent(journal: WritableJournal, batch_id: str) -> Attempt:
@@ -83,14 +61,14 @@ def record_intent(journal: WritableJournal, batch_id: str) -> Attempt:
         When the sent log cannot be written; the batch is PLANNED again.
     """
     company_id = journal.batch(batch_id)["company_id"]
-    token, begun = secrets.token_hex(8), Clock()
+    token, begun = secrets.token_hex(8), clock.Moment()
     # Two copies of a journal on this machine compare themselves with its memory one after the other.
     with locked(journal.folder, "intent"):
         with journal.right_transaction() as connection:
             require_company(journal, company_id, batch_id)
             body = _body_to_send(journal, batch_id)
             _require_free(journal, company_id)
-            intent = {"attempt": token, "sent_at": now().isoformat()}
+            intent = {"attempt": token, "sent_at": clock.now().isoformat()}
             before = ("PLANNED",)
             if not change_batch(journal, connection, batch_id, before, "SENDING", "sending", {}, **intent):
                 state = journal.batch(batch_id)["state"]
@@ -296,5 +274,5 @@ def _body_to_send(journal: Journal, batch_id: str) -> bytes:
 
 def _line(journal: Journal, attempt: Attempt, outcome: BatchOutcome, entries: Sequence[str] = ()) -> SentLine:
     answer = (outcome.state, outcome.code, {**outcome.facts}, outcome.job_id, outcome.job)
-    about = (now().isoformat(), journal.id, attempt.token, attempt.batch_id, attempt.company_id)
+    about = (clock.now().isoformat(), journal.id, attempt.token, attempt.batch_id, attempt.company_id)
     return SentLine(*answer, *about, entries)

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from bktools.frames.batches import BatchRequest
-from bktools.journal import entry_data
+from bktools.journal import clock, entry_data
 from bktools.journal.attempts import release_planned
 from bktools.journal.database import Connection
-from bktools.journal.records import inserting, now
+from bktools.journal.records import inserting
 from bktools.journal.right_journal import company_refusal
 from bktools.journal.sentences import refusal
 from bktools.journal.writable import WritableJournal, change_batch
@@ -56,7 +56,7 @@ def claim(
                 connection.execute(sql, [batch.batch_id, plan_id])
             else:
                 cleared = dict.fromkeys(("sent_at", "job_id", "job"))
-                anew = {"plan_id": plan_id, "planned_at": now().isoformat(), **cleared}
+                anew = {"plan_id": plan_id, "planned_at": clock.now().isoformat(), **cleared}
                 before = ("REJECTED", "RELEASED")
                 change_batch(journal, connection, batch.batch_id, before, "PLANNED", "planned", {}, **anew)
             _claim_data(journal, connection, batch, month)
@@ -75,7 +75,7 @@ def _insert(journal: WritableJournal, connection: Connection, batch: BatchReques
         "code": "planned",
         "facts": "{}",
         "plan_id": plan_id,
-        "planned_at": now().isoformat(),
+        "planned_at": clock.now().isoformat(),
         "entries": len(batch.entry_ids),
         "body": batch.body,
         "body_sha256": hashlib.sha256(batch.body).hexdigest(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -19,6 +19,7 @@ from bktools.journal.journal import MAYBE_BOOKED, NOT_BOOKED, Journal
 from bktools.journal.records import loaded, named
 from bktools.journal.resolving import resolve
 from bktools.journal.sentences import line_of, sentence_of
+from bktools.journal.statements import corrections_of
 from bktools.journal.tables import frame_of, opened, table_of, with_words
 from bktools.journal.unknown_outcomes import how_to_resolve
 from bktools.journal.writing import open_for_writing
@@ -142,14 +143,24 @@ def load_export_jobs(
 
 
 def history_of(
-    journal: Journal, kind: str, company_id: str | None = None, batch: str | None = None
+    journal: Journal,
+    kind: str,
+    company_id: str | None = None,
+    batch: str | None = None,
+    corrected: Mapping[tuple[str, int], Row] = {},
 ) -> pa.Table:
     """Return rows of one of KINDS of a journal, of one company or batch or of all.
 
-    The kind "sent" has entries with the process that sent each and its plan.
+    The kind "sent" has entries with the process that sent each and its plan; lines that are `corrected` have
+    these facts.
     """
     sql, worded, schema = KINDS[kind]
-    return table_of(([*map(worded, rows)] for rows in journal.pieces(sql, company_id, batch)), schema)
+
+    def row_of(row: Row) -> Row:
+        facts = corrected.get((row["entry_id"], row["split_line"])) if corrected else None
+        return worded(row) if facts is None else {**worded(row), **facts}
+
+    return table_of(([*map(row_of, rows)] for rows in journal.pieces(sql, company_id, batch)), schema)
 
 
 def open_questions(
@@ -171,11 +182,12 @@ def open_questions(
 def earlier_exports(journal: Journal, company_id: str | None) -> dict[str, Any]:
     """Return what `compose_export_jobs` is given of earlier exports, by the names of its arguments.
 
-    The history is of all companies: an entry that was sent for another one is not sent again.
+    The history is of all companies: an entry that was sent for another one is not sent again. An entry that
+    was corrected in the ERP is as it was found there.
     """
-    elsewhere = journal.exported_elsewhere(company_id)
+    elsewhere, corrected = journal.exported_elsewhere(company_id), corrections_of(journal)
     return {
-        "history": described(history_of(journal, "sent"), {"journal": journal.id}),
+        "history": described(history_of(journal, "sent", corrected=corrected), {"journal": journal.id}),
         "exported_elsewhere": {entry: known.get("voucher") for entry, known in elsewhere.items()},
         "maybe_booked": journal.entries_of(MAYBE_BOOKED, company_id),
         "not_booked": journal.entries_of(NOT_BOOKED, company_id),

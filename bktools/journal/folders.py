@@ -8,7 +8,7 @@ from typing import Any
 
 from bktools.caller import in_shell
 from bktools.journal.memory import Memory, memories
-from bktools.settings import SANDBOX, Settings, folder_name_of, name_of
+from bktools.settings import SANDBOX, Settings, environment_name, folder_name_of
 
 FILE = "journal.sqlite"
 
@@ -35,7 +35,7 @@ def environment_of(settings: Settings) -> str:
         return settings.environment
     known = {memory.environment for memory in memories_of_address(settings)}
     # Several are an error as soon as something is to be written.
-    return known.pop() if len(known) == 1 else name_of(settings.environment)
+    return known.pop() if len(known) == 1 else environment_name(settings.environment)
 
 
 def folder_of(settings: Settings) -> Path:

@@ -12,6 +12,7 @@ from pathlib import Path
 import filelock
 
 from bktools import disk
+from bktools.caller import ON_WINDOWS
 from bktools.errors import JournalBusyError, StorageError
 from bktools.journal.sentences import line_of
 from bktools.wording import reason_of
@@ -48,7 +49,7 @@ def held(path: Path, patience: float, busy: str) -> Iterator[None]:
         except filelock.Timeout:
             raise JournalBusyError(busy) from None
     try:
-        if not disk.ON_WINDOWS and _flock(path, exclusive=True) is None:
+        if not ON_WINDOWS and _flock(path, exclusive=True) is None:
             raise no_locks(path, "it gives one lock to two at once")
         yield
     finally:

@@ -334,19 +334,13 @@ def booked_and_held(waiting: pa.Table) -> tuple[pa.Table, pa.Table]:
     return waiting.filter(is_booked), waiting.filter(pc.invert(is_booked))
 
 
-def sent_entries(
-    journal: Journal,
-    company_id: str,
-    history: pa.Table | None = None,
-    prepared: Mapping[str, str] | None = None,
-) -> pa.Table:
+def sent_entries(journal: Journal, company_id: str, prepared: Mapping[str, str] | None = None) -> pa.Table:
     """Return the entries of a company that were sent or may have been.
 
-    `sent_by` is the person who prepared the close, or the process that sent outside of a close. `history` is
-    what `export_jobs.history_of` returned for "sent", where it was read; `prepared` has the person of a plan
-    whose close is not recorded yet.
+    `sent_by` is the person who prepared the close, or the process that sent outside of a close. `prepared`
+    has the person of a plan whose close is not recorded yet.
     """
-    history = history_of(journal, "sent", company_id) if history is None else history
+    history = history_of(journal, "sent", company_id)
     is_live = pc.is_in(history["state"], pa.array(MAYBE_SENT, TEXT))
     sent = history.filter(pc.and_(is_live, pc.equal(history["company_id"], company_id)))
     persons = {row["plan_id"]: row["prepared_by"] for row in closes_of(journal, company_id)} | dict(

@@ -6,7 +6,6 @@ Every statement here and in the modules above is SQL of both; what differs has t
 
 from __future__ import annotations
 
-import datetime as dt
 import getpass
 import hashlib
 import json
@@ -20,6 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+from bktools.journal import clock
 from bktools.journal.database import ROWS_AT_ONCE, Connection, Row
 from bktools.journal.lock import LOCK_PATIENCE
 from bktools.journal.postgres import Postgres
@@ -163,7 +163,7 @@ class Records:
         # Numbered without gaps, because a number that is missing would be an event that was removed.
         number = int(before["event_id"]) + 1
         text = facts if isinstance(facts, str) else dumped(facts or {})
-        row = {"at": now().isoformat(), "code": code, **dict.fromkeys(ABOUT), **event}
+        row = {"at": clock.now().isoformat(), "code": code, **dict.fromkeys(ABOUT), **event}
         written = (number, *row.values(), *self.writer(), text)
         connection.execute(inserting("events", _EVENT), (*written, _link(before["digest"], written)))
         return number
@@ -340,11 +340,6 @@ def loaded(text: str) -> dict[str, Any]:
     """Return the facts of JSON text; nothing where somebody wrote another kind of value."""
     facts = json.loads(text)
     return facts if isinstance(facts, dict) else {}
-
-
-def now() -> dt.datetime:
-    """Return the current time in UTC."""
-    return dt.datetime.now(dt.UTC)
 
 
 def this_user() -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime as dt
 
 from bktools.contract import rules
+from bktools.journal import clock
 from bktools.journal.attempts import recover
 from bktools.journal.database import Row
 from bktools.journal.journal import TICKED_OFF
-from bktools.journal.records import now
 from bktools.journal.sentences import refusal
 from bktools.journal.statements import record
 from bktools.journal.unknown_outcomes import lasts_seconds
@@ -53,7 +53,7 @@ def _require_ended(row: Row) -> None:
     sent = dt.datetime.fromisoformat(row["sent_at"])
     next_day = dt.datetime.combine(sent.date() + dt.timedelta(days=1), dt.time(), dt.UTC)
     earliest = max(next_day, sent + dt.timedelta(seconds=lasts_seconds(row["job"])))
-    if now() < earliest:
+    if clock.now() < earliest:
         raise refusal("released_too_early", batch=row["batch_id"], sent=sent, earliest=earliest)
 
 

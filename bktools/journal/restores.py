@@ -16,10 +16,11 @@ from pathlib import Path
 from bktools import disk
 from bktools.contract import rules
 from bktools.errors import StorageError
+from bktools.journal import clock
 from bktools.journal.folders import FILE, RESTORE, command_for, environment_of, folder_of, origin_of
 from bktools.journal.lock import sending_for
 from bktools.journal.memory import remember
-from bktools.journal.records import File, now
+from bktools.journal.records import File
 from bktools.journal.right_journal import STOPS
 from bktools.journal.sent_log import SentLine
 from bktools.journal.sentences import line_of, refusal
@@ -117,7 +118,8 @@ def _require_own(file: File, source: Path, settings: Settings) -> None:
 
 def _rename(made: Path, path: Path) -> Path | None:
     """Rename a copy to the journal's path; keep the replaced file and its companions under another name."""
-    set_aside = path.with_name(f"journal-replaced-{now():%Y%m%dT%H%M%S%f}.sqlite") if path.exists() else None
+    replaced = path.with_name(f"journal-replaced-{clock.now():%Y%m%dT%H%M%S%f}.sqlite")
+    set_aside = replaced if path.exists() else None
     with disk.storage_errors(path):
         for suffix in (*COMPANIONS, ""):
             beside = path.with_name(path.name + suffix)

@@ -8,6 +8,7 @@ from typing import Any
 
 from bktools.contract import rules
 from bktools.errors import ArgumentError
+from bktools.frames.schema import COMPARED
 from bktools.journal.journal import (
     EXPORTED_ELSEWHERE,
     EXPORTED_ELSEWHERE_UNDONE,
@@ -39,6 +40,7 @@ def record_verification(
     result: Mapping[str, Any],
     entries: Sequence[Mapping[str, Any]],
     differences: Sequence[Mapping[str, Any]],
+    corrected: Sequence[Mapping[str, str]] = (),
 ) -> int:
     """Record that a month was verified against a ledger, and return the number of the event.
 
@@ -58,10 +60,14 @@ def record_verification(
         One for each entry or group: what the next verification compares.
     differences : sequence of mappings
         Known differences that are carried, each with a `reason`.
+    corrected : sequence of mappings
+        The lines of entries that changed since their export and are booked as they are now: `entry_id`,
+        `split_line`, and the facts that are compared, as text.
     """
     for difference in differences:
         rules.reason("reason", difference.get("reason") or "")
     facts = {"ledger": {**ledger}, "result": {**result}, "entries": [*entries], "differences": [*differences]}
+    facts["corrected"] = [*corrected]
     period, by = rules.month("month", month), rules.a_name("by", by)
     return record(journal, VERIFIED, company_id=company_id, period=period, person=by, facts=facts)
 
@@ -69,6 +75,15 @@ def record_verification(
 def verifications_of(journal: Journal, company_id: str, month: str | None = None) -> list[Event]:
     """Return the verifications of a company's month, or of all its months, oldest first."""
     return journal.events(VERIFIED, company_id=company_id, period=month)
+
+
+def corrections_of(journal: Journal) -> dict[tuple[str, int], dict[str, str]]:
+    """Return the facts of lines that changed since their export, as a verification found them booked."""
+    rows = [row for event in journal.events(VERIFIED) for row in event.facts.get("corrected", ())]
+    return {
+        (row["entry_id"], int(row["split_line"])): {name: row[name] for name in COMPARED if name in row}
+        for row in rows
+    }
 
 
 def record_exported_elsewhere(

@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from bktools.errors import JournalError
+from bktools.journal import clock
 from bktools.journal.database import Connection
 from bktools.journal.journal import LOST, Journal
 from bktools.journal.memory import Memory, remember, see
-from bktools.journal.records import Facts, dumped, now
+from bktools.journal.records import Facts, dumped
 from bktools.journal.right_journal import STOPS, require_right, stopped
 from bktools.journal.schema import LIVE_STATES, texts
 from bktools.journal.sent_log import SentLine
@@ -111,7 +112,7 @@ def change_batch(
     is not its newest attempt. Call it in the transaction that decided.
     """
     row: dict[str, Any] = {"state": state, "code": code, "facts": dumped(facts), "resolved_by": by}
-    row |= {"settled_at": None if state in {"PLANNED", "SENDING"} else now().isoformat(), **values}
+    row |= {"settled_at": None if state in {"PLANNED", "SENDING"} else clock.now().isoformat(), **values}
     names = ", ".join(f"{name} = ${number}" for number, name in enumerate(row, 3))
     sql = (
         f"UPDATE batches SET {names} WHERE batch_id = $1 AND state IN ({texts(before)}) "

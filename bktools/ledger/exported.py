@@ -12,7 +12,7 @@ import polars as pl
 
 from bktools.frames.columns import split_lines, tables_in_one_scale, with_column
 from bktools.frames.incoming import in_memory
-from bktools.frames.schema import ENTRY_DATA, to_pandas
+from bktools.frames.schema import COMPARED, ENTRY_DATA, to_pandas
 from bktools.ledger.booking_units import covered_by
 from bktools.ledger.findings import day_of
 from bktools.wording import Words, numbers
@@ -53,8 +53,12 @@ def of_other_months(
     )
 
 
-def with_file(exported: pd.DataFrame, entries: Any) -> pd.DataFrame:
-    """Return exported entries with what the journal lacks of them, from their file, by ID and line."""
+def with_file(exported: pd.DataFrame, entries: Any) -> tuple[pd.DataFrame, set[str]]:
+    """Return exported entries beside their file, by ID and line, and the IDs of those that changed since.
+
+    The file has what the journal lacks. A changed entry is as the file has it: it is either booked so, or
+    still to be corrected.
+    """
     tables = (in_memory(exported, "exported"), in_memory(entries, "entries"))
     # Decimals are compared in one scale.
     journal, file = (
@@ -62,13 +66,35 @@ def with_file(exported: pd.DataFrame, entries: Any) -> pd.DataFrame:
         for table in tables_in_one_scale(*tables)
     )
     names = [name for name in (*ENTRY_DATA, "document_number", "cost_centre") if name in file.columns]
-    of_file = file.select("split_line", *names, key=pl.col("id").str.to_lowercase()).unique()
+    of_file = file.select("split_line", *names, key=pl.col("id").str.to_lowercase())
+    of_file = of_file.unique(["key", "split_line"], keep="first")
     joined = journal.with_columns(key=pl.col("entry_id").str.to_lowercase()).join(
         of_file, on=["key", "split_line"], how="left", suffix=OF_FILE, maintain_order="left"
     )
     both = [name for name in names if name in journal.columns]
-    filled = joined.with_columns(pl.coalesce(name, f"{name}{OF_FILE}").alias(name) for name in both)
-    return to_pandas(filled.drop("key", *(f"{name}{OF_FILE}" for name in both)).to_arrow())
+    differs = (_compared(name) != _compared(f"{name}{OF_FILE}") for name in both if name in COMPARED)
+    changed = joined.filter(pl.any_horizontal(*differs))["key"]
+    is_changed = pl.col("key").is_in(changed.implode())
+    filled = joined.with_columns(
+        pl.when(is_changed)
+        .then(pl.coalesce(f"{name}{OF_FILE}", name))
+        .otherwise(pl.coalesce(name, f"{name}{OF_FILE}"))
+        .alias(name)
+        for name in both
+    )
+    rows = filled.drop("key", *(f"{name}{OF_FILE}" for name in both)).to_arrow()
+    return to_pandas(rows), {*changed}
+
+
+def _compared(name: str) -> pl.Expr:
+    """Return the expression of a fact by which an entry is compared with its file; null where unknown."""
+    column = pl.col(name)
+    if name.startswith("amount"):
+        return column
+    if name.startswith("date"):
+        return column.cast(pl.Date)
+    text = column.cast(pl.String).str.strip_chars()
+    return pl.when(text != "").then(text.str.to_lowercase() if name.startswith("category") else text)
 
 
 # ---- what a verification remembers of a ledger, and what moved since

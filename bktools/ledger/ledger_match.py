@@ -142,7 +142,7 @@ class LedgerMatch(Result):
         lines = [*self.sums, *self.account_lines(".open_accounts"), *self.remarks]
         parts = [
             views.heading(self.headline),
-            as_html(self._named, self.words, "ledger", "entries", ".findings"),
+            as_html(self._named, self.words, "ledger", "entries"),
             views.table([""], [[line] for line in lines], total=len(lines)),
         ]
         return "".join(parts)

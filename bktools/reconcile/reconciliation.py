@@ -175,9 +175,8 @@ class Reconciliation(Result):
         return readable("\n".join(["; ".join(self._headings), *as_lines(self.findings, words(), "account")]))
 
     def _repr_html_(self) -> str:
-        return "".join(map(views.heading, self._headings)) + as_html(
-            self.findings, words(), "account", "findings", ".findings"
-        )
+        findings = as_html(self.findings, words(), "account", "findings")
+        return "".join(map(views.heading, self._headings)) + findings
 
     @property
     def _headings(self) -> list[str]:

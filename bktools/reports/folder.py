@@ -80,7 +80,7 @@ def target_of(
     folder: str | Path | None, month: str, settings: Settings, company: str, *, applied: bool
 ) -> Path:
     """Return the folder to write, which is checked; that of a dry run is beside a close that was applied."""
-    books = settings.environment, company, settings.name_of(company)
+    books = settings.environment, company, settings.short_name(company)
     target = Path(folder) if folder else folder_of(month, *books)
     target = target if applied else planned_beside(target)
     check_target(target, *books)

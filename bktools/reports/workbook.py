@@ -159,6 +159,8 @@ def _line(
     wants_account: bool = True,
 ) -> Line:
     words, is_beneath = close.words, value is not action
+    # A step has its numbers apart, so that a column of them can be added up; a thing has its own as text.
+    amounts = {} if is_beneath else value.amounts
     look = {**sheets.WRAPPED, **(QUIET if is_beneath else BOLD)}
     is_asked = action.wants_account and wants_account
     cells: list[Value] = [
@@ -167,11 +169,11 @@ def _line(
         (step.to_do, look),
         (step.about, sheets.WRAPPED),
         (step.why or None, sheets.WRAPPED),
-        value.entries or None,
+        None if is_beneath else value.entries or None,
         (_values(words, value), {**sheets.WRAPPED, **sheets.RIGHT}),
         (None, FILL if is_asked else CLOSED),
         (None, FILL),
-        *(Money(value.amounts.get(name), name) for name in close.figures.currencies),
+        *(Money(amounts.get(name), name) for name in close.figures.currencies),
         action.command or None,
         action.code,
         *map(value.ids.get, IDS),
@@ -180,8 +182,11 @@ def _line(
 
 
 def _values(words: Words, value: Action | Thing) -> str | None:
-    """Return the amount of each currency on a line of its own."""
-    return "\n".join(words.money({name: amount}) for name, amount in value.amounts.items()) or None
+    """Return the amount of each currency on a line of its own, of a category or account with its entries."""
+    lines = [words.money({name: amount}) for name, amount in value.amounts.items()]
+    if isinstance(value, Thing) and value.kind != ENTRY and value.entries:
+        lines = [words.counted(value.entries, "entry"), *lines]
+    return "\n".join(lines) or None
 
 
 def listing(book: Book, name: str, table: pa.Table, columns: Sequence[str]) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import uvicorn
 
+from bktools.addresses import LOOPBACK
 from bktools.errors import StorageError
 from bktools.sandbox.app import OnRequest, build_app
 from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller
@@ -26,7 +27,6 @@ from bktools.sandbox.world import World
 from bktools.wording import Sentence, reason_of
 
 DATABASE = "service.sqlite"
-LOOPBACK = "127.0.0.1"
 _START_SECONDS = 60.0
 
 _P = ParamSpec("_P")

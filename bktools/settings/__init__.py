@@ -11,9 +11,9 @@ from bktools.settings.values import COMPANIES as COMPANIES
 from bktools.settings.values import SANDBOX as SANDBOX
 from bktools.settings.values import SETTINGS as SETTINGS
 from bktools.settings.values import Settings as Settings
+from bktools.settings.values import environment_name as environment_name
 from bktools.settings.values import folder_name_of as folder_name_of
 from bktools.settings.values import hidden as hidden
 from bktools.settings.values import listed_settings as listed_settings
-from bktools.settings.values import name_of as name_of
 from bktools.settings.values import require_writable as require_writable
 from bktools.settings.values import source_in_words as source_in_words

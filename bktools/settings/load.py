@@ -43,6 +43,8 @@ from bktools.wording import LANGUAGE_VARIABLE, Sentence, reason_of, words
 # The share of equal letters, of 1, from which an unknown variable is a misspelt setting.
 MISSPELT = 0.75
 
+# Names of environments are read as this setting is.
+PLAIN_TEXT = SETTINGS["company"]
 ADDRESSES = ("base_url", "balance_url")
 # The address at which a setting is used; base_url for all others.
 ADDRESS_OF = {"balance_url": "balance_url", "balance_token": "balance_url"}
@@ -264,7 +266,7 @@ def _first(addresses: Mapping[str, str], *candidates: Sourced | None) -> Sourced
     if value is None:
         return None
     is_address = "://" in str(value)
-    name = read_setting("environment", source, value, SETTINGS["base_url" if is_address else "company"])
+    name = read_setting("environment", source, value, SETTINGS["base_url"] if is_address else PLAIN_TEXT)
     owners = [owner for owner, address in addresses.items() if is_address and address == normalised(name)]
     return owners[0] if len(owners) == 1 else name, source
 

@@ -223,14 +223,14 @@ class Settings:
         """The UUID of each company of the config file, by its short name."""
         return dict(self.companies)
 
-    def name_of(self, company_id: str) -> str:
+    def short_name(self, company_id: str) -> str:
         """Return the short name of a company, its UUID where it has none."""
         return next((name for name, named_id in self.companies if named_id == company_id), company_id)
 
     def title_of(self, company_id: str) -> str:
         """Return the name of a company for titles: `company_name`, else its short name, else its UUID."""
         is_own = self.company_name and self.company in {None, company_id}
-        return str(self.company_name) if is_own else self.name_of(company_id)
+        return str(self.company_name) if is_own else self.short_name(company_id)
 
     @property
     def is_sandbox(self) -> bool:
@@ -296,14 +296,14 @@ def require_writable(settings: Settings) -> None:
         raise ConfigurationError(Sentence("setting.read_only", source=source))
 
 
-def name_of(environment: str) -> str:
+def environment_name(environment: str) -> str:
     """Return an environment's name, the same for every spelling of an address."""
     return normalised(environment) if "://" in environment else environment
 
 
 def folder_name_of(environment: str) -> str:
     """Return the name of an environment's folders: its own name, or the plain part of it and a digest."""
-    environment = name_of(environment)
+    environment = environment_name(environment)
     if _PLAIN_NAME.fullmatch(environment):
         return environment
     plain = _NOT_IN_NAMES.sub("-", environment.lower()).strip("-.")[:40]

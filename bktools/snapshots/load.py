@@ -246,7 +246,7 @@ def _part_or_failure(load: Load, query: Query, *, threads: int) -> Part | Failur
         log.info("%s of company %s: %s", load.noun.name, company_id, error)
         if isinstance(error, NotSentError | AuthenticationError):
             load.refused.append(error)
-        return Failure(company_id, load.service.settings.name_of(company_id), error)
+        return Failure(company_id, load.service.settings.short_name(company_id), error)
 
 
 def _not_found(load: Load, damaged: Snapshot | None, until: dt.datetime) -> SnapshotNotFoundError:

@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 
 from bktools import disk
 from bktools.errors import StorageError
-from bktools.settings import Settings, name_of
+from bktools.settings import Settings, environment_name
 from bktools.snapshots.pruning import Pruned, remove_left_over, superfluous
 from bktools.snapshots.snapshot import DAMAGED, METADATA, About, Facts, Query, Snapshot, about_of
 from bktools.wording import Sentence, reason_of
@@ -125,7 +125,9 @@ class Store:
 
     def folder(self, query: Query) -> Path:
         """Return the folder with a query's snapshots."""
-        text = json.dumps([name_of(self.settings.environment), query.table, query.filters], sort_keys=True)
+        text = json.dumps(
+            [environment_name(self.settings.environment), query.table, query.filters], sort_keys=True
+        )
         return self._root / SNAPSHOTS / query.table / hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def _folders(self) -> Iterator[tuple[Path, list[Snapshot], About]]:

@@ -143,7 +143,15 @@ def with_home(rows: pa.Table, rates: ExchangeRates | None, undated: dt.date | No
 
 def is_converted(rows: pa.Table) -> bool:
     """Whether each amount of some rows has one in the company's own currency."""
-    return HOME in rows.column_names and pc.is_null(rows[HOME]).equals(pc.is_null(rows["amount"]))
+    return HOME in rows.column_names and not currencies_without_rate(rows)
+
+
+def currencies_without_rate(rows: pa.Table) -> list[str]:
+    """Return the currencies of amounts that rates were given for and that have none."""
+    if HOME not in rows.column_names:
+        return []
+    is_left = pc.and_(pc.is_null(rows[HOME]), pc.is_valid(rows["amount"]))
+    return sorted({code or NO_CURRENCY for code in text_of(rows.filter(is_left), "currency").to_pylist()})
 
 
 def in_home(rows: pa.Table) -> pa.Table:

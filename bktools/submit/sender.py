@@ -15,12 +15,13 @@ from bktools.errors import JournalError, NotRecordedError
 from bktools.export.plan import ExportPlan
 from bktools.frames.batches import BatchRequest
 from bktools.frames.schema import COUNT, MAYBE_SENT, TEXT
+from bktools.journal import clock
 from bktools.journal.attempts import recover
 from bktools.journal.claims import claim
 from bktools.journal.database import Row
 from bktools.journal.entry_data import dated
 from bktools.journal.journal import Journal
-from bktools.journal.records import loaded, now
+from bktools.journal.records import loaded
 from bktools.journal.right_journal import company_refusal
 from bktools.journal.sentences import sentence_of
 from bktools.journal.unknown_outcomes import how_to_resolve, lasts_seconds
@@ -180,7 +181,7 @@ def seconds_to_end(accepted: Row | None, most: float) -> float:
         # A person found it booked, so its job has ended.
         return 0.0
     # Since the answer, because the job began before it.
-    age = (now() - dt.datetime.fromisoformat(accepted["settled_at"])).total_seconds()
+    age = (clock.now() - dt.datetime.fromisoformat(accepted["settled_at"])).total_seconds()
     return max(min(lasts_seconds(accepted["job"]), most) - max(age, 0.0), 0.0)
 
 

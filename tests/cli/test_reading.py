@@ -85,7 +85,9 @@ def test_each_choice_is_a_command(run):
     for line in pasted:
         refused = run(line)
         assert refused.returncode == Exit.INPUT
-        assert "--currency must be the code of a currency, such as EUR, got 'CODE'" in refused.stderr
+        assert (
+            "--currency must be the code of a currency in ISO 4217, such as EUR, got 'CODE'" in refused.stderr
+        )
     assert run(pasted[0].replace("CODE", "EUR")).returncode == Exit.DONE
     done = run("spend 'my card.csv' --by Laden")
     assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["Laden", "Bahn", "Rewe"]
@@ -145,7 +147,21 @@ def test_mappings_are_listed(run, ledger):
     assert "decimal=," in row["options"]
     assert row["file"] == str(folder() / "house.toml")
     shutil.copy(folder() / "house.toml", folder() / "twin.toml")
+    assert "used for october.csv" in run("ledger october.csv").stderr
+    twin = (folder() / "twin.toml").read_text(encoding="utf-8").replace('"decimal" = ","', '"decimal" = "."')
+    (folder() / "twin.toml").write_text(twin, encoding="utf-8")
     assert "mappings house, twin are for the same headings" in run("ledger october.csv").stderr
+
+
+def test_files_with_the_same_headings_keep_lines_of_their_own(run):
+    """Lines to skip are of one file: that of another month keeps its mapping; an empty heading is none."""
+    for month in ("10", "11"):
+        rows = f",2026-{month}-01,Bahn,5.00,EUR\n,2026-{month}-02,,7.00,EUR\n"
+        Path(f"m{month}.csv").write_text(f",Date,Supplier,Amount,Currency\n{rows}", encoding="utf-8")
+        done = run(f"entries m{month}.csv --skip-rows 3 --save-mapping m{month}")
+        assert (done.returncode, "in place of" in done.stderr) == (Exit.DONE, False)
+    for month in ("10", "11"):
+        assert f'mapping "m{month}" used for m{month}.csv' in run(f"spend m{month}.csv --by month").stderr
 
 
 @pytest.mark.parametrize("name", ["../house", "", "a/b", "x" * 64, "CON", "ends in a space "])
@@ -253,8 +269,8 @@ def test_a_column_of_category_names_is_named_by_its_option(run):
     # A budget is compared by its own keys.
     Path("budget.csv").write_text("cost_centre,amount\n100,10.00\n")
     Path("own.csv").write_text("date,amount,currency,cost_centre\n2026-10-03,12.50,EUR,100\n")
-    done = run("versus own.csv budget.csv --sandbox --format json")
-    assert [row["cost_centre"] for row in json.loads(done.stdout)] == ["100"], done.stderr
+    done = run("versus own.csv budget.csv --sandbox --output versus.csv --profile machine")
+    assert "100,EUR,12.50,10.00,2.50,25.0," in Path("versus.csv").read_text(encoding="utf-8"), done.stderr
 
 
 @pytest.mark.parametrize(("options", "currency"), [("", "EUR"), ("-e us", "USD")])

@@ -12,7 +12,7 @@ from terminal import in_terminal
 
 from bktools.cli.exits import Exit, fail
 from bktools.cli.log import LogLevel, logged
-from bktools.cli.tables import show
+from bktools.cli.results import show
 from bktools.errors import ServerError
 from bktools.progress import note
 from bktools.sandbox import Fault

@@ -140,7 +140,7 @@ def printed(said):
 def tomorrow(monkeypatch):
     """A person's word about a batch is taken from the day after its request on."""
     monkeypatch.setattr(
-        "bktools.journal.resolving.now", lambda: dt.datetime.now(dt.UTC) + dt.timedelta(days=2)
+        "bktools.journal.clock.now", lambda: dt.datetime.now(dt.UTC) + dt.timedelta(days=2)
     )
 
 

@@ -45,6 +45,16 @@ def test_like_steps_are_one_action_with_the_most_money_first():
     assert step_of(GERMAN, action).to_do == "2 Kategorien im Dienst ein Konto zuordnen"
 
 
+def test_an_entry_is_named_with_the_amount_of_all_its_lines():
+    """A finding of one line of a split entry names what waits for it: the whole entry."""
+    lines = [
+        {"id": "entry 0", "split_line": line, "money": money} for line, money in ((1, "9.00"), (2, "4.50"))
+    ]
+    row = finding("unusual_amount", 0, severity="warning", amount=Decimal("9.00"), currency="EUR")
+    [action] = made(entries_of(*lines), findings=[row])
+    assert (name_of(ENGLISH, action.things[0]), action.amounts) == ("EUR 13.50", {"EUR": Decimal("13.50")})
+
+
 def test_what_no_entry_waits_for_stands_apart_and_last():
     """A category that no entry of the month has is another action, after all that entries wait for."""
     categories = [of_category("category_without_account", name) for name in ("used", "unused")]

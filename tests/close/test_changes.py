@@ -90,6 +90,7 @@ def test_two_months(sandbox, service, samples, closed):
     pd.testing.assert_frame_equal(large, found[~is_small].reset_index(drop=True))
     about = bktools.compare("2026-08", "2026-10", service=service).attrs["bktools"]
     assert about["not_compared"] == ["nothing was exported in August 2026, according to the journal"]
+    assert not [line for line in about["headline"] if line.startswith("exported")]
 
 
 def test_a_split_entry_is_counted_once_in_what_became_of_it():

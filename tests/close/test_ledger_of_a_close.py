@@ -14,6 +14,7 @@ import pytest
 
 import bktools
 from bktools.close.close import Close
+from bktools.close.verification import record, verify
 from bktools.errors import PlanError
 from bktools.journal.journal import EXPORTED_ELSEWHERE
 from bktools.journal.statements import record_not_booked, undo_exported_elsewhere
@@ -133,3 +134,34 @@ def test_what_an_applied_close_saw_in_the_ledger_is_not_sent_later(world: World)
 
 def _ids(close: Close, reason: str) -> set[str]:
     return {*close.entries.loc[close.entries["reason"] == reason, "id"]}
+
+
+def test_a_change_that_was_corrected_in_the_erp_comes_to_rest(world: World):
+    """A recorded verification with the entries' file that finds it booked as it is now ends its step."""
+    exported = world.close(apply=True).entries.query("fate == 'exported' and currency == 'EUR'")
+    changed = exported.iloc[0]
+    is_changed = world.entries["id"] == changed["id"]
+    world.entries.loc[is_changed, "amount"] = changed["amount"] + 12.25
+    assert "changed_since_export" in {*world.close().entries["reason"]}
+    booked = exported.assign(
+        amount=exported["amount"].mask(exported["id"] == changed["id"], changed["amount"] + 12.25)
+    )
+    ledger, company = world.ledger(booked), world.service.settings.company
+    tables = {
+        "categories": bktools.load_categories(service=world.service),
+        "accounts": bktools.load_accounts(service=world.service),
+    }
+    options = {"month": "2026-10", "entries": world.entries, "tables": tables}
+    verified = verify(world.service, company, ledger, **options)
+    entries = verified.match.entries.set_index("entry_id")
+    assert (entries.loc[changed["id"], "status"], [*verified.changed]) == ("booked", [changed["id"]])
+    about = {"by": "Grace", "reason": "of other currencies"}
+    record(world.service, company, "2026-10", verified, ledger, **about)
+    close = world.close()
+    assert "changed_since_export" not in {*close.entries["reason"]}
+    assert close.entries.set_index("id").loc[changed["id"], ["fate", "amount"]].tolist() == [
+        "exported",
+        changed["amount"],
+    ], "the month shows what was sent"
+    world.entries.loc[is_changed, "amount"] += 1
+    assert "changed_since_export" in {*world.close().entries["reason"]}, "another change is another step"

@@ -35,6 +35,7 @@ class Months:
     closes: dict[str, Close]
     budget: pd.DataFrame
     again: Close
+    wrong: Close
 
     def table(self, month: str, name: str) -> pd.DataFrame:
         """Return a table of a close as text, with exact amounts."""
@@ -110,7 +111,11 @@ def months(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory)
                 # A dry run with other rates keeps none.
                 bktools.close_month(folder=False, rates=dict.fromkeys(RATES, 9), **options)
                 again = bktools.close_month(folder=False, **options)
-    return Months(closes, budget, again)
+                unknown = entries.tail(1).assign(id=f"{0:08}-0000-4000-8000-{0:012}", currency="XXQ")
+                unknown = pd.concat([entries, unknown], ignore_index=True)
+                unknown.attrs = sample.attrs
+                wrong = bktools.close_month(folder=False, **options | {"entries": unknown})
+    return Months(closes, budget, again, wrong)
 
 
 def test_every_currency_stands_in_the_own_one_too(months: Months):
@@ -134,6 +139,16 @@ def test_every_currency_stands_in_the_own_one_too(months: Months):
     largest = close.figures.largest["home_amount"].to_pylist()
     assert [abs(amount) for amount in largest] == sorted(sizes, reverse=True)[:10]
     assert months.closes["2026-11"].home_currency is None
+
+
+def test_a_currency_that_does_not_exist_holds_back_its_entry_alone(months: Months):
+    """The others keep their amounts in the own currency; that there is no sum of all is said."""
+    close = months.wrong
+    entries = close.entries.set_index("currency")
+    assert entries.loc["XXQ", ["fate", "reason"]].tolist() == ["held_back", "unknown_currency"]
+    assert entries["home_amount"].isna().tolist() == (entries.index == "XXQ").tolist()
+    assert close.figures.spent.home is None
+    assert "the sum of all currencies (without a rate: XXQ)" in close.run.unchecked
 
 
 def test_with_rates_the_month_before_is_compared_in_the_own_currency(months: Months):

@@ -21,7 +21,7 @@ WORLDS = Path(__file__).parent.parent / "worlds" / "inputs"
 PROMISES = tomllib.loads((WORLDS / "promises.toml").read_text(encoding="utf-8"))
 # Notes that most files have.
 USUAL = {"columns_as_text", "columns_not_read", "no_entry_ids", "unbalanced", "unbalanced_sum"}
-USUAL |= {"mostly_negative"}
+USUAL |= {"mostly_negative", "day_of_several"}
 
 
 def read(world: dict[str, Any], options: dict[str, Any]) -> pd.DataFrame:

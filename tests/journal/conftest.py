@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from batches import ADDRESS
 
-from bktools.journal import attempts, claims, records, resolving, restores, writable
+from bktools.journal import clock
 from bktools.journal.writable import WritableJournal
 from bktools.journal.writing import open_for_writing
 from bktools.settings import Settings, load_settings
@@ -59,7 +59,6 @@ def today(monkeypatch) -> Callable[[str], None]:
 
     def set_to(moment: str) -> None:
         now = dt.datetime.fromisoformat(f"{moment}+00:00")
-        for module in (attempts, claims, records, resolving, restores, writable):
-            monkeypatch.setattr(module, "now", lambda: now)
+        monkeypatch.setattr(clock, "now", lambda: now)
 
     return set_to

@@ -11,7 +11,7 @@ from backends import BOTH
 from batches import COMPANY, LOOKED, OTHER_COMPANY, answer, batch, begun, send, state
 
 from bktools.errors import JournalError, StorageError
-from bktools.journal import attempts, sent_log
+from bktools.journal import attempts, clock, sent_log
 from bktools.journal.attempts import record_intent, record_outcome, recover, still_sending
 from bktools.journal.resolving import resolve, tick_off
 from bktools.journal.sent_log import BatchOutcome, lines_from
@@ -67,10 +67,10 @@ def test_an_old_intent_is_not_sent(opened, monkeypatch, sleeps):
     assert still_sending(opened, attempt) == ""
     minute = attempts.MOST_AGE + 1
     if sleeps == "boot":
-        monkeypatch.setattr(attempts, "boot_time", lambda: attempt.begun.boot + minute)
+        monkeypatch.setattr(clock, "boot_time", lambda: attempt.begun.boot + minute)
         monkeypatch.setattr(time, "time", lambda: attempt.begun.wall - 3600)
     else:
-        monkeypatch.setattr(attempts, "boot_time", lambda: attempt.begun.boot)
+        monkeypatch.setattr(clock, "boot_time", lambda: attempt.begun.boot)
         monkeypatch.setattr(time, "time", lambda: attempt.begun.wall + minute)
     assert still_sending(opened, attempt) == "too_old"
 

@@ -12,7 +12,7 @@ from backends import DATABASE
 from batches import ADDRESS, COMPANY, ENTRIES, LOOKED, OTHER_COMPANY, batch, begun, send, state
 
 import bktools
-from bktools import disk
+from bktools.caller import ON_WINDOWS
 from bktools.errors import JournalError, StorageError
 from bktools.journal import memory
 from bktools.journal.attempts import record_intent
@@ -186,7 +186,7 @@ def test_a_memory_does_not_go_back(tmp_path):
     assert (read_memory(tmp_path).event, read_memory(tmp_path).digest) == (5, "5")
 
 
-@pytest.mark.skipif(disk.ON_WINDOWS, reason="Windows has no such permissions")
+@pytest.mark.skipif(ON_WINDOWS, reason="Windows has no such permissions")
 @pytest.mark.parametrize("kind", ["data", "sent_log"])
 def test_a_folder_that_others_may_write_is_refused(settings, kind):
     """A journal or a memory that was put there would be believed; an unreadable one is not a missing one."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from csv_worlds import ledger_of
 from worlds import exported
 
@@ -27,13 +29,25 @@ def test_a_file_fills_what_the_journal_lacks():
     sent = entries.drop(columns=["amount", "account_code"]).assign(description=["Bahn", None, None])
     file = file_of(entries, document_number=["R1", "R2", "R3"], id=entries["entry_id"].str.upper())
     file["cost_centre"] = ["100", None, "300"]
-    filled = entries_of.with_file(sent, file.iloc[::-1])
+    filled, changed = entries_of.with_file(sent, file.iloc[::-1])
+    assert changed == set()
     assert filled["entry_id"].tolist() == entries["entry_id"].tolist()
     assert filled["amount"].tolist() == [100.0, 107.0, -114.0]
     assert filled["account_code"].tolist() == entries["account_code"].tolist()
     assert filled["document_number"].tolist() == ["R1", "R2", "R3"]
     assert filled["cost_centre"].dropna().tolist() == ["100", "300"]
     assert filled["description"].tolist() == ["Bahn", *entries["description"][1:]]
+
+
+def test_a_changed_entry_is_compared_as_the_file_has_it():
+    """It has the amount and the account of the file; the others stay as they were sent."""
+    sent = exported(3)
+    file = file_of(sent, account_code="4999")
+    file.loc[1, "amount"] = Decimal("108.50")
+    filled, changed = entries_of.with_file(sent, file)
+    assert changed == {sent["entry_id"][1].lower()}
+    assert filled["amount"].tolist() == [sent["amount"][0], Decimal("108.50"), sent["amount"][2]]
+    assert filled["account_code"].tolist() == [sent["account_code"][0], "4999", sent["account_code"][2]]
 
 
 def test_a_voucher_dated_back_opens_no_month():

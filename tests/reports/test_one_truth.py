@@ -157,6 +157,9 @@ def test_errors_warnings_and_reasons_are_the_same_everywhere(november: November)
     place = sheet[0].index("severity")
     actions = [row for row, line in zip(sheet[1:], lines_of(close), strict=True) if not line.is_beneath]
     in_book = {name: sum(row[place] == name for row in actions) for name in ("error", "warning")}
+    euro = sheet[0].index("EUR")
+    summed = sum(Decimal(str(row[euro])) for row in sheet[1:] if row[euro] != "")
+    assert summed == sum(action.amounts.get("EUR", 0) for action in close.actions), "a sum has steps alone"
     in_repr = dict(re.findall(r"(\d+) (error|warning)", repr(close)))
     assert by_severity == close.severities == manifest["to_do"] == in_book
     assert {name: int(count) for count, name in in_repr.items()} == by_severity

@@ -20,7 +20,7 @@ import traceback
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -34,7 +34,7 @@ from raw_service import accepted_by, faulty_service
 import bktools
 from bktools.cli.exits import Exit
 from bktools.errors import BktoolsError, StorageError
-from bktools.journal import attempts, records
+from bktools.journal import attempts, clock
 from bktools.journal.folders import machine_folder
 from bktools.journal.journal import Journal
 from bktools.journal.sent_log import SENT_LOG
@@ -78,7 +78,7 @@ class Clock:
 
 
 class Moment:
-    """A moment of a clock, in the place of `attempts.Clock`."""
+    """A moment of a clock, in the place of `clock.Moment`."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -95,15 +95,9 @@ class Moment:
 @contextmanager
 def set_clock() -> Iterator[Clock]:
     """Give the journal and submissions a clock that a test sets forward."""
-    clock = Clock()
-    with ExitStack() as stack:
-        stack.enter_context(patch.object(attempts, "Clock", clock.moment))
-        # Each module has the function under its own name.
-        for name, module in [*sys.modules.items()]:
-            if name.startswith(("bktools.journal.", "bktools.submit.")) and hasattr(module, "now"):
-                stack.enter_context(patch.object(module, "now", clock.now))
-        assert records.now() - dt.datetime.now(dt.UTC) < DAY
-        yield clock
+    own = Clock()
+    with patch.object(clock, "Moment", own.moment), patch.object(clock, "now", own.now):
+        yield own
 
 
 @dataclass
@@ -312,10 +306,10 @@ def _share(function: Callable[..., None], part: Mapping[str, int], seed: int) ->
     """Run a share in its own world; return its figures."""
     service_module.limits_of = lambda *_, **__: Limits(connect=5.0, read=0.3, whole=5.0)
     attempts.MOST_AGE = MOST_AGE
-    with faulty_service(seed) as address, tempfile.TemporaryDirectory() as folder, set_clock() as clock:
+    with faulty_service(seed) as address, tempfile.TemporaryDirectory() as folder, set_clock() as ahead:
         (Path(folder) / "config.toml").touch()
         os.environ |= {"BKTOOLS_CONFIG": f"{folder}/config.toml"}
-        world = World(address, Path(folder), random.Random(seed), clock)
+        world = World(address, Path(folder), random.Random(seed), ahead)
         with suppress(EndedEarly):
             function(world, **part)
             world.figures["shares"] += 1

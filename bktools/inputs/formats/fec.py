@@ -23,7 +23,6 @@ from bktools.inputs.terms import normal
 _HEADINGS = ("EcritureNum", "CompteNum")
 # Books in France are kept in euros; a foreign amount stands beside, in Montantdevise.
 _CURRENCY = "EUR"
-_DELIMITERS = "\t|;"
 _SPACE = pa.scalar(" ", schema.TEXT)
 # Bytes that are no characters in ISO 8859 and that UTF-16 contains.
 _NOT_LATIN = bytes([0, *range(0x80, 0xA0)])
@@ -39,14 +38,14 @@ def read(file: Source, encoding: str | None) -> Books:
     data = file.data()
     # The norm's encodings are UTF-8 and ISO 8859-15; what is neither is told by its letters.
     is_latin = not is_utf8(data) and data.translate(None, _NOT_LATIN) == data
+    encoding = encoding or ("iso8859-15" if is_latin else None)
     head, first, *_ = [*file.text.split("\n", 2), ""]
-    delimiter = max(_DELIMITERS, key=head.count)
+    table = table_of(file, 1, encoding, "FEC", has_quotes='"' in head)
     # Programs leave out the last cells in all rows: a last row with fewer cells than the first is cut off.
     end = len(data.rstrip(b"\r\n\0"))
-    last = data[data.rfind(b"\n", 0, end) + 1 : end]
-    if last.count(delimiter.encode()) < first.count(delimiter):
+    last, mark = data[data.rfind(b"\n", 0, end) + 1 : end], table.delimiter or ""
+    if last.count(mark.encode()) < first.count(mark):
         raise file.error("cut_off")
-    table = table_of(file, 1, encoding or ("iso8859-15" if is_latin else None), "FEC", has_quotes='"' in head)
     if file.kind == "chart":
         return Books(accounts_of(table, "CompteNum", "CompteLib"))
     journal, number = chosen(table, {"journal": "JournalCode", "number": "EcritureNum"}).columns

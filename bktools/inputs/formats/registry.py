@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, Protocol
 
-from bktools.caller import is_command, name_of
+from bktools.caller import argument_name, is_command
 from bktools.errors import ArgumentError
 from bktools.inputs.formats import datev, fec, jpk, saft, sie
 from bktools.inputs.formats.format import Books
@@ -13,6 +13,7 @@ from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
 from bktools.inputs.options import Options
 from bktools.inputs.reading import Reading
+from bktools.wording import Sentence
 
 
 class Format(Protocol):
@@ -44,8 +45,7 @@ def opened_books(source: Source, options: Options) -> Reading:
     if form is None:
         return opened(source, options)
     for name in options.keys() - {*_OF_FORMATS}:
-        rule = f"does not apply to a file of the format {form}, which states it itself"
-        raise ArgumentError(name_of(name), rule, options[name])
+        raise ArgumentError(argument_name(name), Sentence("rule.of_a_format", form=form), options[name])
     books = FORMATS[form].read(source, options.get("encoding"))
     table = replace(books.table, currency=books.currency)
     return Reading(source, options, table, dict(table.places), books=books, about={"format": form})

@@ -16,10 +16,11 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from bktools.caller import name_of
+from bktools.caller import argument_name
 from bktools.errors import ArgumentError
 from bktools.inputs import terms
 from bktools.inputs.notes import damaged
+from bktools.wording import Sentence
 
 _ENCODINGS = (
     *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1257", "cp850", "cp852", "cp437"),
@@ -103,8 +104,7 @@ def encoding_named(encoding: str) -> str:
         b"".decode(encoding)
         return codecs.lookup(encoding).name
     except (LookupError, TypeError):
-        rule = "must be the name of an encoding such as cp1252"
-        raise ArgumentError(name_of("encoding"), rule, encoding) from None
+        raise ArgumentError(argument_name("encoding"), Sentence("rule.encoding"), encoding) from None
 
 
 def _by_letters(data: bytes, headings_in: Callable[[str], set[str]]) -> Reading:

@@ -13,14 +13,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bktools.caller import name_of
+from bktools.caller import argument_name
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.parquet import MIB
 from bktools.inputs.grids.encoding import Reading
 from bktools.inputs.notes import damaged
 from bktools.inputs.options import Options
 from bktools.inputs.table import Grid
-from bktools.wording import reason_of
+from bktools.wording import Sentence, reason_of
 
 LARGEST = 2 << 30
 _HEAD, _PIECE = 1 << 16, 1 << 24
@@ -50,8 +50,7 @@ class Source:
 
     def __init__(self, path: object, kind: str) -> None:
         if not isinstance(path, str | PathLike):
-            rule = "must be the path of one file: read several apart, and join them by pandas.concat"
-            raise ArgumentError("path", rule, path)
+            raise ArgumentError("path", Sentence("rule.path_of_one"), path)
         self.path, self.kind, self.name = Path(path), kind, str(Path(path))
         self._read: dict[object, Read] = {}
         try:
@@ -127,8 +126,8 @@ class Source:
         how = {name: options.get(name) for name in ("delimiter", "encoding", "sheet")}
         for name, value in how.items():
             if value is not None and name not in _OPTIONS_OF[self.form]:
-                rule = f"does not apply to {self.name}, a {self.form} file by its content"
-                raise ArgumentError(name_of(name), rule, value)
+                rule = Sentence("rule.of_another_form", name=self.name, form=self.form)
+                raise ArgumentError(argument_name(name), rule, value)
         key = (*how.values(),)
         if key not in self._read:
             self._read[key] = self._grids(**how)

@@ -1,1 +1,1 @@
-"""The readers of a chart of accounts, a list of accounts, entries and a general ledger."""
+"""The readers of a chart of accounts, a list of accounts, entries, a general ledger and rates."""

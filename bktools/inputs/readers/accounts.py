@@ -117,9 +117,7 @@ def read_chart_of_accounts(
 
 
 @takes_options("accounts")
-def read_accounts(
-    path: str | PathLike[str], *, company: str | None = None, **options: Unpack[TableOptions]
-) -> pd.DataFrame:
+def read_accounts(path: str | PathLike[str], **options: Unpack[TableOptions]) -> pd.DataFrame:
     """Read the service's accounts from a file that its user interface exported.
 
     The arguments are those of `read_chart_of_accounts`. Returns one row per account, in the file's order.
@@ -130,7 +128,7 @@ def read_accounts(
     source = Source(path, "accounts")
     steps: list[Step] = [
         _find_ids,
-        partial(_read_accounts, company=_company(company)),
+        partial(_read_accounts, company=None),
         _read_ids,
     ]
     return read_by_steps(partial(opened, source), steps, options_of("accounts", options), _LIST)

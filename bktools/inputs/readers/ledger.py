@@ -217,7 +217,7 @@ def _take_two_postings(reading: Reading) -> None:
     _take_accounts_of_sides(reading)
     has_both_amounts = reading.has(*pair, "debit", "credit")
     is_named = {"account_code", "account_name"} & reading.asked.keys()
-    are_pairs = reading.has(*pair) and (reading.is_asked(pair[0]) or _are_both_filled(reading, *pair))
+    are_pairs = reading.has(*pair) and (reading.is_asked(pair[0]) or _have_both_accounts(reading, *pair))
     if not has_both_amounts and (is_named or not are_pairs):
         reading.leave(*pair)
         return
@@ -279,7 +279,7 @@ def _take_accounts_of_sides(reading: Reading) -> None:
         reading.places |= sides
 
 
-def _are_both_filled(reading: Reading, debit: str, credit: str) -> bool:
+def _have_both_accounts(reading: Reading, debit: str, credit: str) -> bool:
     """Whether most rows have both accounts; a row of a journal that has one of them is one posting."""
     rows = list(zip(reading.sample(debit), reading.sample(credit), strict=True))
     return sum(bool(own.strip() and other.strip()) for own, other in rows) * 2 > len(rows)

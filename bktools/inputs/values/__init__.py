@@ -1,1 +1,1 @@
-"""Text cells → values: days, amounts and their currencies, names, approvals, split entries and accounts."""
+"""Text cells → values: days, amounts and their currencies, names and approvals."""

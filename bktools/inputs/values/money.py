@@ -21,7 +21,7 @@ from bktools.caller import setting
 from bktools.frames import schema
 from bktools.inputs import cells, terms
 from bktools.inputs.assignment import MONEY, ask_amount, ask_column, ask_of_totals, candidates, other_days
-from bktools.inputs.fields import Column, most, side_of
+from bktools.inputs.fields import Column, fields_of, most, side_of
 from bktools.inputs.options import keeps_reports
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
@@ -30,6 +30,14 @@ from bktools.inputs.table import Mask
 from bktools.inputs.values.amounts import LONGEST, Figures, decimal_mark, is_not_zero, money
 from bktools.inputs.values.currencies import only_currency, only_of_headings, read_currency, settle_foreign
 from bktools.inputs.values.days import SERIAL, is_serial, lacks_year, parsed, read_days
+
+_ZERO = Decimal()
+# Days without marks, such as 220126, which an option alone reads.
+_SHORT_DAYS = ("%d%m%y", "%m%d%y", "%y%m%d")
+# A minus in at most such a share of the amounts of each side reverses.
+_REVERSALS = 0.2
+# A share of negative amounts that says how the file signs spending.
+_MOSTLY = 0.8
 
 
 def read_money(reading: Reading, own_currency: str | None) -> None:
@@ -104,11 +112,11 @@ def _leave_no_amounts(reading: Reading, named: list[str]) -> None:
             reading.leave(name)
     if reading.has("debit", "credit") and not reading.is_asked("debit"):
         are_empty = all(cells.are_blank(reading.column(name)) for name in ("debit", "credit"))
-        if _are_both_filled(reading) or (are_empty and reading.has("amount")):
+        if _have_both_amounts(reading) or (are_empty and reading.has("amount")):
             reading.leave("debit", "credit")
 
 
-def _are_both_filled(reading: Reading) -> bool:
+def _have_both_amounts(reading: Reading) -> bool:
     rows = list(zip(reading.sample("debit"), reading.sample("credit"), strict=True))
     return sum(is_not_zero(debit) and is_not_zero(credit) for debit, credit in rows) * 2 > len(rows)
 
@@ -155,6 +163,14 @@ def read_date(reading: Reading) -> None:
         if bad.any() and not reading.problems.has("date_format"):
             _ask_of_no_days(reading, bad, cells.unique(column.filter(pa.array(bad))))
     reading.result["date"] = days
+    others = [one.heading for one in map(reading.seen, reading.free()) if _is_another_day(reading, one)]
+    if others and reading.books is None and not reading.is_asked("date"):
+        reading.note("day_of_several", heading=reading.heading("date"), names=others)
+
+
+def _is_another_day(reading: Reading, column: Column) -> bool:
+    """Whether another column than the one that is read has days, by its heading and its cells."""
+    return "date" in fields_of(terms.bare(column.heading), reading.kind) and column.are_days()
 
 
 def _ask_of_no_days(reading: Reading, bad: Mask, texts: list[str]) -> None:
@@ -230,15 +246,6 @@ def _turned(reading: Reading, amount: pa.ChunkedArray) -> pa.ChunkedArray:
 def total(column: pa.ChunkedArray) -> Decimal:
     """Return the sum of amounts."""
     return pc.sum(column.cast(pa.decimal128(LONGEST, column.type.scale))).as_py() or Decimal()
-
-
-_ZERO = Decimal()
-# Days without marks, such as 220126, which an option alone reads.
-_SHORT_DAYS = ("%d%m%y", "%m%d%y", "%y%m%d")
-# A minus in at most such a share of the amounts of each side reverses.
-_REVERSALS = 0.2
-# A share of negative amounts that says how the file signs spending.
-_MOSTLY = 0.8
 
 
 def ask_side(reading: Reading) -> None:
