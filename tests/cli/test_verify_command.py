@@ -139,9 +139,8 @@ def printed(said):
 @pytest.fixture
 def tomorrow(monkeypatch):
     """A person's word about a batch is taken from the day after its request on."""
-    monkeypatch.setattr(
-        "bktools.journal.clock.now", lambda: dt.datetime.now(dt.UTC) + dt.timedelta(days=2)
-    )
+    clock = SimpleNamespace(now=lambda: dt.datetime.now(dt.UTC) + dt.timedelta(days=2))
+    monkeypatch.setattr("bktools.journal.resolving.clock", clock)
 
 
 def test_a_batch_that_did_not_arrive_is_released_and_sent_again_once(
