@@ -46,7 +46,7 @@ def figures_of(
 ) -> Figures:
     """Return the figures of entries beside a month before, of which some are counted there."""
     before = _table() if before is None else before
-    return Figures(entries, own, before, before, pa.chunked_array([counted], pa.large_string()))
+    return Figures(entries, own, before, before, pa.chunked_array([counted], pa.large_string()), before)
 
 
 def largest_by_pandas(entries: pa.Table, own: str) -> list[str]:

@@ -287,6 +287,19 @@ def test_what_is_held_back_each_month_is_not_missing():
     assert (missing["supplier"], missing["amount"]) == ("Makro", Decimal("77.35"))
 
 
+def test_what_earlier_months_left_open_is_listed(months: Months):
+    """Held back by an earlier close, exported by none since, and not in this month's file: with who acts."""
+    tables = {month: months.table(month, "entries") for month in months.closes}
+    held = {id_ for table in tables.values() for id_ in table.loc[table["fate"] == "held_back", "id"]}
+    sent = {id_ for table in tables.values() for id_ in table.loc[table["fate"] == "exported", "id"]}
+    close = months.closes["2026-11"]
+    left = {*close.figures.left_open["id"].to_pylist()}
+    assert left == held - sent - {*tables["2026-11"]["id"]} != set()
+    section = report_of(close).decode().split('id="left-open"')[1].split("</table>")[0]
+    assert section.count("<tr title=") == len(left)
+    assert "Spend-tool administrator" in section
+
+
 def test_what_is_missing_needs_three_months_before(months: Months):
     """Until three months before are known, nothing can be missing, and a line says why."""
     days = pd.Series(dtype="str")
