@@ -154,7 +154,7 @@ def read(file: Source, encoding: str | None) -> Books:
         return Books(made_table(file, rows, "SIE", encoding=encoding, company=company))
     lines = contents.with_own_date
     notes = [note("date_of_voucher", count=len(lines), lines=lines[:4])] if lines else []
-    form = f"SIE type {contents.value('SIETYP') or '4'}"
+    form = f"SIE {contents.value('SIETYP') or '4'}"
     # An account's postings must have this sum: its closing less its opening balance, or its result.
     opening, closing, results = map(contents.balances, ("IB", "UB", "RES"))
     moved = {code: amount - opening.get(code, Decimal()) for code, amount in closing.items()}
