@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 
 from bktools.close.figures import GROUPS, Figures
-from bktools.close.scope import CloseScope
+from bktools.close.steps import CloseScope
 from bktools.findings.check import EXPORTED, HELD, IN_BOOKS, IN_DOUBT, LEFT_OUT
 from bktools.frames.arrow import to_arrow
 from bktools.frames.incoming import described
