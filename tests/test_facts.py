@@ -17,7 +17,7 @@ PATTERNS = {"match", "fullmatch", "search", "sub", "split", "findall", "finditer
 FOR_PEOPLE = ("message", "to_do", "step", "reason", "why", "advice", "sentence")
 # Texts that are none of ours: other libraries say in words alone why a proxy refused, or what is wrong with a
 # CSV file.
-NOT_OURS = ("service/transport.py", "inputs/grids/delimited.py")
+NOT_OURS = ("service/transport.py", "inputs/raw/delimited.py")
 
 
 def _is_for_people(node: ast.expr) -> bool:

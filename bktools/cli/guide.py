@@ -32,8 +32,6 @@ TOPICS = (*FOR_ANALYSTS, *FOR_PROGRAMS)
 # The guide's index and its rules in the forms that assistants load.
 FOR_ASSISTANTS = ("llms.txt", "SKILL.md")
 
-MORE = "Any other word lists the lines of all pages that have it, such as bktools guide VAT."
-
 _FOLDER = resources.files("bktools").joinpath("guide")
 
 # A longer line is hard to read.
@@ -56,7 +54,7 @@ def guide(
     # A page opens without pandas, which takes longer to import than the rest.
     elif table.is_for_people and topic in (None, *TOPICS):
         pages = "\n".join(f"  bktools guide {name:<14} {title_of(name)}" for name in TOPICS)
-        typer.echo(in_terminal(topic) if topic else f"{pages}\n\n{MORE}")
+        typer.echo(in_terminal(topic) if topic else f"{pages}\n\n{words()('command.guide_words')}")
     else:
         lines = lines_of(topic)
         if not lines:

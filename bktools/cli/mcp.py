@@ -14,6 +14,7 @@ from bktools.cli.exits import described
 from bktools.cli.options import REQUIRED, option
 from bktools.contract import rules
 from bktools.errors import ConfigurationError
+from bktools.wording import Sentence
 
 
 def mcp(
@@ -46,7 +47,8 @@ def mcp(
     except ImportError as error:
         if str(error.name).startswith("bktools"):
             raise
-        raise ConfigurationError(f"{error.name} is missing: {install_command('mcp')}") from error
+        facts = {"name": error.name, "command": install_command("mcp")}
+        raise ConfigurationError(Sentence("error.missing_library", **facts)) from error
     from bktools.agents.desk import Desk
     from bktools.agents.folders import Folders
 

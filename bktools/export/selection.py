@@ -19,8 +19,8 @@ from bktools.frames.incoming import in_memory
 from bktools.frames.schema import TEXT
 from bktools.frames.sums import numbers_of_entries
 from bktools.inputs import cells
-from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
+from bktools.inputs.raw.source import Source
 from bktools.wording import Sentence, reason_of
 
 

@@ -205,12 +205,3 @@ def wall_times(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column.cast(plain)
     # Arrow needs a database of zones from the system, which Windows lacks. pandas brings its own.
     return pa.chunked_array([pa.array(column.to_pandas().dt.tz_localize(None), plain)])
-
-
-def dated(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return times without a zone as dates where every time is midnight; other columns unchanged."""
-    kind = column.type
-    if not pa.types.is_timestamp(kind) or kind.tz is not None:
-        return column
-    is_day = pc.equal(pc.floor_temporal(column, unit="day"), column)
-    return column if pc.all(is_day).as_py() is False else days(column)

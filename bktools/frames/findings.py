@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from typing import Any
 
 import pandas as pd
 
@@ -12,15 +12,6 @@ from bktools import views
 from bktools.consoles import INDENT, listed, room
 from bktools.wording import Words
 from bktools.wording.numbers import number
-
-
-@dataclass
-class _Group:
-    """The findings that one sentence is about."""
-
-    facts: dict[str, object]
-    count: int = 0
-    about: list[str] = field(default_factory=list)
 
 
 def by_check(findings: pd.DataFrame, words: Words, section: str) -> Iterator[tuple[str, int, str, str]]:
@@ -37,23 +28,18 @@ def by_check(findings: pd.DataFrame, words: Words, section: str) -> Iterator[tup
     section : str
         The section of the codes in the files of `wording`, such as "account".
     """
-    groups: dict[tuple[str, str, str], _Group] = {}
-    abouts = findings["about"] if "about" in findings.columns else [""] * len(findings)
-    for severity, check, facts, about in zip(
-        findings["severity"], findings["check"], findings["facts"], abouts, strict=True
-    ):
-        known = json.loads(facts)
-        named_facts = {
-            name: known[name] for name in sorted(words.facts_of(f"{section}.{check}.many") & known.keys())
-        }
-        group = groups.setdefault((severity, check, json.dumps(named_facts)), _Group(known))
-        group.count += 1
-        group.about += [about] if about else []
-    for (severity, check, _), group in groups.items():
-        form = "one" if group.count == 1 else "many"
-        sentence = words(f"{section}.{check}.{form}", **{**group.facts, "count": group.count})
-        name = words.name(section, check)
-        yield severity, group.count, name, ": ".join(filter(None, [sentence, words.listed(group.about)]))
+    columns = [name for name in ("severity", "check", "facts", "about") if name in findings.columns]
+    groups: dict[tuple[str, str, str], list[Any]] = {}
+    for row in findings[columns].to_dict("records"):
+        facts = json.loads(row["facts"])
+        own = words.facts_of(f"{section}.{row['check']}.many") & facts.keys()
+        named = json.dumps({name: facts[name] for name in sorted(own)})
+        groups.setdefault((row["severity"], row["check"], named), []).append(row | {"facts": facts})
+    for (severity, check, _), rows in groups.items():
+        form = "one" if len(rows) == 1 else "many"
+        sentence = words(f"{section}.{check}.{form}", **{**rows[0]["facts"], "count": len(rows)})
+        about = words.listed([row["about"] for row in rows if row.get("about")])
+        yield severity, len(rows), words.name(section, check), ": ".join(filter(None, [sentence, about]))
 
 
 def lines_of(rows: Iterable[tuple[str, int, str, str]], words: Words) -> list[str]:

@@ -12,10 +12,10 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.columns import dated
 from bktools.frames.money import with_decimals
 from bktools.frames.schema import DATE, DIGITS, TEXT
 from bktools.wording import Sentence
@@ -78,7 +78,8 @@ def in_memory(frame: Any, name: str = "the frame", columns: Collection[str] | No
     if count > 1:
         raise InputError(Sentence("error.equal_headings", count=count, name=name, heading=heading))
     table = source.select(headings) if is_arrow else _converted(source, headings, name)
-    return with_decimals(_in_own_types(table, name))
+    table = _in_own_types(table, name)
+    return with_decimals(table)
 
 
 def parquet(path: str | Path, name: str = "frame") -> ds.Dataset:
@@ -177,7 +178,11 @@ def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if any(is_kind(kind) for is_kind in _UNSUPPORTED) or (types.is_decimal(kind) and kind.scale > DIGITS):
         raise pa.ArrowTypeError(str(kind))
     wanted = pa.decimal128(DIGITS, kind.scale) if types.is_decimal(kind) else _REPLACED.get(kind, kind)
-    return dated(column if wanted == kind else column.cast(wanted))
+    column = column if wanted == kind else column.cast(wanted)
+    if not types.is_timestamp(wanted) or wanted.tz is not None:
+        return column
+    is_day = pc.all(pc.equal(pc.floor_temporal(column, unit="day"), column)).as_py() is not False
+    return column.cast(DATE, safe=False) if is_day else column
 
 
 def _storage(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -17,7 +17,6 @@ from bktools.frames.columns import (
     refuse_gaps,
     require_columns,
     text_of,
-    with_column,
     with_missing,
     with_types,
     without_columns,
@@ -96,14 +95,14 @@ def typed(frame: Any, name: str) -> pa.Table:
     InputError
         When a required column is missing, or a column has the wrong type.
     """
-    shape = SHAPES[name]
-    if name != "entries":
-        table = checked(in_memory(frame, f"the {name}", shape.types), name, shape)
+    shape, keeps_all = SHAPES[name], name == "entries"
+    table = in_memory(frame, f"the {name}", None if keeps_all else shape.types)
+    table = checked(without_columns(table, COMPOSED) if keeps_all else table, name, shape)
+    if not keeps_all:
         return with_missing(table, pa.schema(shape.types)).select([*shape.types])
-    table = without_columns(in_memory(frame, f"the {name}"), COMPOSED)
-    table = checked(table, name, shape)
     for column in shape.needed:
-        table = with_column(table, column, pc.ascii_lower(table.column(column)))
+        place = table.column_names.index(column)
+        table = table.set_column(place, column, pc.ascii_lower(table.column(place)))
     if "line" in table.column_names:
         return table
     return table.append_column("line", pa.array(np.arange(1, len(table) + 1)))

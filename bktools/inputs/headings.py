@@ -1,4 +1,4 @@
-"""Grid → table: below the first row with all fields that a kind needs, else the first with two known ones."""
+"""Raw table → table: below the first row with all needed fields, else the first with two known ones."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from bktools.frames import schema
 from bktools.inputs import cells, terms
 from bktools.inputs.assignment import assign, has_code_and_name
 from bktools.inputs.fields import fields_of, has_needed, most, needed_in, of_kind
-from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import damaged
 from bktools.inputs.options import Options, checked, skipped
 from bktools.inputs.question import Problem, Problems, question
+from bktools.inputs.raw.source import Source
 from bktools.inputs.reading import Reading
-from bktools.inputs.table import HEAD_ROWS, Grid, Table, ranges
+from bktools.inputs.table import HEAD_ROWS, RawTable, Table, ranges
 from bktools.inputs.titles import under_titles
 from bktools.inputs.values.amounts import has_digits, money
 from bktools.inputs.values.days import is_day
@@ -36,12 +36,12 @@ _FULL = 0.6
 
 def opened(source: Source, options: Options) -> Reading:
     """Return a file's table with the columns of its fields; what is open is in its problems."""
-    grids, text = source.read(options)
-    readings = [own for grid in grids if (own := _below_headings(grid, source, options)) is not None]
+    raw_tables, text = source.read(options)
+    readings = [own for raw in raw_tables if (own := _below_headings(raw, source, options)) is not None]
     if not readings:
         option = setting("delimiter") if source.form == "text" else None
         raise question(source.name, source.kind, options, [Problem("nothing", {"option": option})])
-    reading = readings[0] if len(grids) == 1 else _of_sheets(readings, grids)
+    reading = readings[0] if len(raw_tables) == 1 else _of_sheets(readings, raw_tables)
     if text and text.others and text.is_whole and _are_plain(reading):
         # No amount, day or code depends on the letters.
         (name, word), *others = text.others
@@ -67,23 +67,21 @@ def _are_plain(reading: Reading) -> bool:
     return not reading.problems and all(pc.all(pc.string_is_ascii(column)).as_py() for column in columns)
 
 
-def _below_headings(grid: Grid, source: Source, options: Options) -> Reading | None:
+def _below_headings(raw: RawTable, source: Source, options: Options) -> Reading | None:
     """Return the rows below their headings, None without any; problems and notes name the others."""
-    top, is_known = _find_headings(grid, source.kind, options, source.name)
+    top, is_known = _find_headings(raw, source.kind, options, source.name)
     if top is None:
         return None
-    table = rows_below(grid, top, source.name)
+    table = rows_below(raw, top, source.name)
     above = {
-        line: row
-        for line, row in zip(grid.head_lines[: max(top, 0)], grid.head, strict=False)
-        if _filled(row)
+        line: row for line, row in zip(raw.head_lines[: max(top, 0)], raw.head, strict=False) if _filled(row)
     }
     currency = _currency_above([*above.values()])
     titles = [[*filter(None, map(str.strip, row))] for row in [*above.values()][::-1]]
     table = replace(table, is_known=is_known, currency=currency, above=titles, sha256=source.sha256)
-    reading = Reading(source, options, table, notes=[*grid.notes], whole=table.columns)
+    reading = Reading(source, options, table, notes=[*raw.notes], whole=table.columns)
     if not is_known:
-        rows = [*zip(grid.head_lines, grid.head, strict=True)]
+        rows = [*zip(raw.head_lines, raw.head, strict=True)]
         shown = [f"  {line}: {'; '.join(row)}"[:_SHOWN_CHARACTERS] for line, row in rows if _filled(row)]
         shown = shown[len(above) :][:_SHOWN_ROWS]
         reading.problems.ask("headings", [{"headings": table.heading_line}], shown=shown)
@@ -98,23 +96,23 @@ def _below_headings(grid: Grid, source: Source, options: Options) -> Reading | N
     _ask_of_wide_rows(reading)
     if not len(reading.table.lines):
         return None
-    reading.table = replace(reading.table, numeric=_numeric(reading.table, grid))
+    reading.table = replace(reading.table, numeric=_numeric(reading.table, raw))
     assign(reading)
     if reading.kind == "ledger":
         under_titles(reading)
     return reading
 
 
-def _find_headings(grid: Grid, kind: str, options: Options, source: str) -> tuple[int | None, bool]:
+def _find_headings(raw: RawTable, kind: str, options: Options, source: str) -> tuple[int | None, bool]:
     """Return the place of the row of headings (-1: none), and whether it is known rather than proposed."""
     line = options.get("headings")
     if line is not None:
-        if line and line not in grid.head_lines:
+        if line and line not in raw.head_lines:
             raise damaged(source, "headings_too_low", line=line)
-        return (grid.head_lines.index(line) if line else -1), True
+        return (raw.head_lines.index(line) if line else -1), True
     named = {terms.normal(heading): field for field, heading in options.get("columns", {}).items() if heading}
     with_two: list[int] = []
-    for place, row in enumerate(grid.head):
+    for place, row in enumerate(raw.head):
         by_cell = [
             fields_of(cell, kind) | ({named.get(terms.normal(cell), "")} - {""})
             for cell in dict.fromkeys(filter(str.strip, row))
@@ -127,11 +125,11 @@ def _find_headings(grid: Grid, kind: str, options: Options, source: str) -> tupl
     if with_two:
         return with_two[0], True
     # A list of accounts may have one column.
-    least = 1 if kind == "chart" and max(map(_filled, grid.head)) == 1 else 2
-    counts = Counter(count for row in grid.head if (count := _filled(row)) >= least)
+    least = 1 if kind == "chart" and max(map(_filled, raw.head)) == 1 else 2
+    counts = Counter(count for row in raw.head if (count := _filled(row)) >= least)
     usual = max(counts, key=lambda count: (counts[count], count), default=0)
-    full = next((at for at, row in enumerate(grid.head) if least <= _filled(row) >= _FULL * usual), None)
-    return (-1 if full is not None and _is_data(grid.head, full) else full), False
+    full = next((at for at, row in enumerate(raw.head) if least <= _filled(row) >= _FULL * usual), None)
+    return (-1 if full is not None and _is_data(raw.head, full) else full), False
 
 
 def _is_data(rows: Sequence[Sequence[str]], place: int) -> bool:
@@ -180,38 +178,38 @@ def _below(column: pa.ChunkedArray, start: int) -> pa.ChunkedArray:
     return pa.chunked_array(chunks, schema.TEXT)
 
 
-def rows_below(grid: Grid, top: int, source: str) -> Table:
+def rows_below(raw: RawTable, top: int, source: str) -> Table:
     """Return the rows that hold something below the headings at a place; -1: there are none."""
-    names = _names(grid, top)
-    columns = [_below(column, top + 1) for column in grid.columns]
+    names = _names(raw, top)
+    columns = [_below(column, top + 1) for column in raw.columns]
     table = Table(
         source,
         _made_unique(names),
         columns[: len(names)],
-        grid.lines[top + 1 :],
-        grid.head_lines[top] if top >= 0 else 0,
+        raw.lines[top + 1 :],
+        raw.head_lines[top] if top >= 0 else 0,
         beyond=[column for column in columns[len(names) :] if not cells.are_blank(column)],
-        delimiter=grid.delimiter,
-        encoding=grid.encoding,
-        sheet=grid.sheet,
-        broken=grid.broken,
+        delimiter=raw.delimiter,
+        encoding=raw.encoding,
+        sheet=raw.sheet,
+        broken=raw.broken,
     )
     return table.rows(cells.any_filled(table, [*table.columns, *table.beyond]))
 
 
-def _names(grid: Grid, top: int) -> list[str]:
-    names = [" ".join(cell.split()) for cell in grid.head[top]] if top >= 0 else [""] * len(grid.columns)
+def _names(raw: RawTable, top: int) -> list[str]:
+    names = [" ".join(cell.split()) for cell in raw.head[top]] if top >= 0 else [""] * len(raw.columns)
 
     def is_empty(place: int) -> bool:
         # Cells of a sheet have no end; those of a text have the width of its headings.
-        is_endless = grid.sheet is not None and top >= 0
-        return is_endless or cells.are_blank(grid.columns[place].slice(top + 1))
+        is_endless = raw.sheet is not None and top >= 0
+        return is_endless or cells.are_blank(raw.columns[place].slice(top + 1))
 
     while names and not names[-1] and is_empty(len(names) - 1):
         names.pop()
     for place in range(1, len(names)):
         # The heading of an amount may stand over the currency beside it alone.
-        beside = grid.columns[place - 1].slice(top + 1, HEAD_ROWS).to_pylist()
+        beside = raw.columns[place - 1].slice(top + 1, HEAD_ROWS).to_pylist()
         names[place] = names[place] or (names[place - 1] if most(beside, terms.currencies_of, 1) else "")
     return names
 
@@ -350,12 +348,12 @@ def _ask_of_wide_rows(reading: Reading) -> None:
         reading.ask_of_rows("width", wide, width=len(table.headings), head=table.heading_line)
 
 
-def _numeric(table: Table, grid: Grid) -> frozenset[int]:
+def _numeric(table: Table, raw: RawTable) -> frozenset[int]:
     """Return the columns of which each filled cell is a number of the workbook."""
-    rows = table.lines - grid.lines[0]
+    rows = table.lines - raw.lines[0]
     return frozenset(
         place
-        for place, (column, numbers) in enumerate(zip(table.columns, grid.numbers, strict=False))
+        for place, (column, numbers) in enumerate(zip(table.columns, raw.numbers, strict=False))
         if (filled := ~cells.blank(column)).any() and numbers[rows][filled].all()
     )
 
@@ -371,7 +369,7 @@ def _currency_above(rows: Sequence[Sequence[str]]) -> str:
     return next(filter(None, units), "")
 
 
-def _of_sheets(readings: Sequence[Reading], grids: Sequence[Grid]) -> Reading:
+def _of_sheets(readings: Sequence[Reading], raw_tables: Sequence[RawTable]) -> Reading:
     """Return the sheet that has all needed fields, or sheets with equal headings as one; else it is asked."""
     most = max(map(_known_fields, readings))
     same = [one for one in readings if _known_fields(one) == most]
@@ -379,13 +377,13 @@ def _of_sheets(readings: Sequence[Reading], grids: Sequence[Grid]) -> Reading:
     reading, tables = best[0], [one.table for one in best]
     names = [table.sheet for table in tables]
     if len(best) > 1 and reading.table.is_known and len({table.headings for table in tables}) == 1:
-        return _joined(same, grids)
+        return _joined(same, raw_tables)
     if len(best) > 1:
         sheets = ", ".join(f"{table.sheet} ({len(table.lines)})" for table in tables)
         # What else is open, each sheet says alone.
         problem = Problem("sheets", {"sheets": sheets}, [{"sheet": name} for name in names])
         raise question(reading.source.name, reading.kind, reading.options, [problem])
-    if unread := [grid.sheet for grid in grids if grid.sheet not in names]:
+    if unread := [raw.sheet for raw in raw_tables if raw.sheet not in names]:
         reading.note("sheet_read", name=reading.table.sheet, names=unread)
     return reading
 
@@ -396,10 +394,10 @@ def _known_fields(reading: Reading) -> int:
     return needed_in(reading.kind, frozenset(reading.places)) + is_proven if reading.table.is_known else 0
 
 
-def _joined(readings: Sequence[Reading], grids: Sequence[Grid]) -> Reading:
+def _joined(readings: Sequence[Reading], raw_tables: Sequence[RawTable]) -> Reading:
     """Return sheets with the same headings as one, whose lines are counted on from sheet to sheet."""
     whole, tables = readings[0], [one.table for one in readings]
-    last_lines = {grid.sheet: int(grid.lines[-1]) for grid in grids}
+    last_lines = {raw.sheet: int(raw.lines[-1]) for raw in raw_tables}
     before = np.cumsum([0, *(last_lines[table.sheet] for table in tables)])
     columns = zip(*(table.columns for table in tables), strict=True)
     whole.table = replace(
@@ -419,9 +417,9 @@ def _joined(readings: Sequence[Reading], grids: Sequence[Grid]) -> Reading:
 def read_headed(path: str | PathLike[str], headings: Collection[str], sheet: str) -> Table:
     """Return a sheet below the row with most of these headings, as bktools itself wrote it."""
     source = Source(path, "entries")
-    grid = source.read(checked({"sheet": sheet})).grids[0]
-    top = max(range(len(grid.head)), key=lambda at: len({*headings}.intersection(grid.head[at])))
-    table = rows_below(grid, top, source.name)
+    raw = source.read(checked({"sheet": sheet})).raw_tables[0]
+    top = max(range(len(raw.head)), key=lambda at: len({*headings}.intersection(raw.head[at])))
+    table = rows_below(raw, top, source.name)
     for (line, _), text in table.broken().items():
         raise table.error("broken_cell", line, value=text)
     return replace(table, sha256=source.sha256)

@@ -19,9 +19,9 @@ from bktools.caller import command
 from bktools.disk import PRIVATE_FOLDER, file_name, storage_errors, write_whole
 from bktools.errors import ArgumentError, FileNoteWarning, InputError
 from bktools.inputs.fields import options_of
-from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import damaged
 from bktools.inputs.options import OF_KIND, Options, checked, of_any_file, plus
+from bktools.inputs.raw.source import Source
 from bktools.settings import config_path
 from bktools.wording import Sentence, reason_of, words
 
@@ -169,12 +169,12 @@ def _placed(mapping: FileMapping, source: Source) -> FileMapping | None:
     form: dict[str, Any] = {name: mapping.options.get(name) for name in ("delimiter", "encoding", "sheet")}
     wanted = _comparable(mapping.headings)
     try:
-        grids = source.read(checked(form)).grids
+        raw_tables = source.read(checked(form)).raw_tables
     except (InputError, ArgumentError, OSError, ValueError):
         # The reader says what is wrong with the file, whatever mappings there are.
         return None
-    for grid in grids if wanted else ():
-        for line, row in zip(grid.head_lines, grid.head, strict=True):
+    for raw in raw_tables if wanted else ():
+        for line, row in zip(raw.head_lines, raw.head, strict=True):
             if _comparable(row) == wanted:
                 own = {"headings": line} if mapping.options.get("headings") else {}
                 return msgspec.structs.replace(mapping, options={**mapping.options, **own})

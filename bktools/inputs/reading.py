@@ -19,10 +19,10 @@ from bktools.frames import schema
 from bktools.inputs import cells, terms
 from bktools.inputs.fields import Column, of_kind
 from bktools.inputs.formats.format import Books, Total
-from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import Note, note
 from bktools.inputs.options import Options
 from bktools.inputs.question import Problems, answered, question, wrong_cells
+from bktools.inputs.raw.source import Source
 from bktools.inputs.table import Mask, Table
 
 

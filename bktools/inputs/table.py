@@ -1,4 +1,4 @@
-"""Text cells of a file: `Grid` before anything is known of headings, `Table` below them."""
+"""Text cells of a file: `RawTable` before anything is known of headings, `Table` below them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Lines = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Grid:
+class RawTable:
     """Cells of a sheet, or of one reading of a text: all rows as columns of one width."""
 
     columns: Sequence[pa.ChunkedArray]

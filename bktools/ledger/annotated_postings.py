@@ -59,7 +59,7 @@ class AnnotatedPostings:
     amounts : array
         The amounts of the entries.
     rates : tuple of int
-        Where postings are without tax: the rates, in hundred-thousandths. The tax is not of the
+        Where postings are without tax: the rates, in ten-millionths. The tax is not of the
         cost side then.
     slack : int
         By how many cents the net of an entry may be off where a sum is rounded as a whole.
@@ -216,7 +216,7 @@ def annotated_postings(entries: Columns, lines: Columns, sign: int | None = None
     if sign is None:
         sign = -1 if np.sign(entries.cents).sum() * np.sign(lines.cents[is_used]).sum() < 0 else 1
     lines = lines.also(cents=lines.cents * sign)
-    is_contra = contra_accounts(lines, is_used, accounts)[lines.account] & ~is_used
+    is_contra = contra_lines(lines, is_used, accounts)
     mix = np.random.default_rng(7).integers(1 << 62, size=accounts)
     family = families_of(lines, is_contra, accounts)
     return AnnotatedPostings(lines, mix, is_used, is_contra, ~is_contra, family, entries.cents, sign)
@@ -260,12 +260,13 @@ def vouchers_of(lines: Columns) -> Numbers:
 # ---- contra accounts: creditors, a bank, a card, a clearing account
 
 
-def contra_accounts(lines: Columns, is_used: Flags, accounts: int) -> Flags:
-    """Return by account whether it balances vouchers.
+def contra_lines(lines: Columns, is_used: Flags, accounts: int) -> Flags:
+    """Return by posting whether it balances its voucher: on a contra account.
 
     A contra account is opposite to the costs, and carries at least half of them in most vouchers that it has
-    with them: a tax, or a rounding, does not. An account that had each amount before it gave it to an entry's
-    account is a cost account.
+    with them: a tax, or a rounding, does not. A creditor is credited before it is paid. An account that has
+    each amount first, and then gives it to an entry's account, had costs: a seldom one is a cost account; on
+    any other one, what was not given yet is a cost.
 
     Parameters
     ----------
@@ -284,12 +285,12 @@ def contra_accounts(lines: Columns, is_used: Flags, accounts: int) -> Flags:
     is_beside, size = (cost[v] != 0) & (cents != 0), np.abs(cost[v])
     carries = is_beside & (np.sign(cents) * np.sign(cost[v]) < 0) & (2 * np.abs(cents) >= size)
     count = sums(account, accounts, carries)
-    # A creditor is credited before it is paid. A seldom account that has each amount first, and then gives it
-    # to an entry's account, had costs: its vouchers show contra accounts, too.
-    given = sums(account, accounts, carries & _had_before(lines, account, cents, day))
-    gave = (given > 0) & (given == count) & ((count == 1) | (count < OFTEN * (cost != 0).sum()))
+    opposite = _day_of_opposite(account, cents, day)
+    given = sums(account, accounts, carries & (opposite > NONE) & (opposite <= day))
+    is_seldom = (count == 1) | (count < OFTEN * (cost != 0).sum())
+    gave = (given > 0) & (given == count) & is_seldom
     if gave.any():
-        return contra_accounts(lines, is_used | gave[lines.account], accounts)
+        return contra_lines(lines, is_used | gave[lines.account], accounts)
     # An account to which costs are moved, and from which they come back, is not a contra account.
     lots, count_of_lot = np.unique((account * 2**40 + cents)[carries], return_counts=True)
     count_of_lot = np.append(count_of_lot, 0)  # the last one is of a lot that is not there
@@ -309,16 +310,26 @@ def contra_accounts(lines: Columns, is_used: Flags, accounts: int) -> Flags:
     # Creditors that begin alike are contra accounts, too, where no entry's account stands beside them.
     is_cost = (sums(account, accounts, is_beside) > 0) & ~is_contra
     is_family = (sums(heads, accounts, is_contra) >= FEW) & (sums(heads, accounts, is_cost) == 0)
-    return np.asarray(is_contra | is_family[heads])
+    is_contra |= is_family[heads]
+    is_giver = (given > 0) & (given >= HABIT * count)
+    waits = is_giver[account] & (opposite == NONE) & (cost[v] == 0) & (cents != 0)
+    is_line = (is_contra[account] & ~waits)[cells]
+    flags = np.zeros(len(lines), np.bool_)
+    flags[others] = is_line
+    return flags
 
 
-def _had_before(lines: Columns, account: Numbers, cents: Numbers, day: Numbers) -> Flags:
-    """Return whether an account had the opposite amount on the same day or before."""
-    lots = lines.account * 2**40 + lines.cents
-    order = np.lexsort((lines.day, lots))
-    ordered, first = np.unique(lots[order], return_index=True)
-    at = places(account * 2**40 - cents, ordered)
-    return np.asarray((at >= 0) & (lines.day[order][first][at] <= day))
+def _day_of_opposite(account: Numbers, cents: Numbers, day: Numbers) -> Numbers:
+    """Return the day on which an account has the opposite of an amount, in its turn; NONE if it never has."""
+    order = np.lexsort((day, cents, account))
+    lot = (account * 2**40 + cents)[order]
+    first = np.flatnonzero(np.append(True, np.diff(lot) != 0)) if len(lot) else order
+    rank = np.zeros(len(lot), np.int64)
+    rank[order] = np.arange(len(lot)) - np.repeat(first, np.diff(np.append(first, len(lot))))
+    key, _ = number(account, np.abs(cents), rank)
+    days = np.full((2, len(lot) + 1), NONE)
+    days[(cents > 0) * 1, key] = day
+    return np.asarray(days[(cents < 0) * 1, key])
 
 
 def heads_of(lines: Columns, accounts: int) -> Numbers:

@@ -56,8 +56,10 @@ class Lookalikes:
         self._without_originals = _without_originals(papers)
         self._amounts = {x.cents for x in undecided}
         self._by_size: dict[int, list[Piece]] = defaultdict(list)
+        slack = papers.practice.slack
         for piece in free:
-            for size in {abs(cents) for cents in (piece.gross, *piece.nets.values(), *piece.lines)}:
+            sizes = {abs(cents) for cents in (piece.gross, *piece.nets.values(), *piece.lines)}
+            for size in {size + off for size in sizes for off in range(-slack, slack + 1)}:
                 self._by_size[size].append(piece)
 
     def may_hold(self, x: Entry, group: Group) -> list[Piece]:

@@ -8,7 +8,8 @@ usually takes, such as 2 to 4.
 
 1. Vouchers go by number, else by document, else by the running balance. A contra account (creditor, bank,
    card, clearing) carries at least half of the costs in most of its vouchers, and most amounts posted to it
-   are not moved on. Without one there is no cost side, and all stays open.
+   are not moved on. What waits on a clearing account, which gives its amounts to costs later, is a cost.
+   Without a contra account there is no cost side, and all stays open.
 2. The booking unit is the one that explains most entries; of two that explain as many, the finer. The gate
    holds 97% of the vouchers whose accounts and amount only one group and one voucher have; with fewer than
    five of these it is 0 to 6 days. Days count from the group's day, the end of its week or month, or the day
@@ -17,9 +18,11 @@ usually takes, such as 2 to 4.
 3. Proven: of a total on an account there are as many vouchers as groups in a stretch of days that no gate
    crosses. Where nine in ten vouchers carry a text of their entry, one without it proves nothing; of a total
    that occurs once, a word in common is enough.
-4. Tax stands beside the costs in a voucher, so that they add up to the exported (gross) amounts. Rates are
-   solved from all vouchers together, and used only if they give the postings to the cent. Where they are
-   used, each account of a voucher, or each of its lines, is a voucher of its own.
+4. Tax stands beside the costs in a voucher, so that they add up to the exported (gross) amounts. A cost is a
+   fixed share of its amount, by account or tax code: less its tax, or less the part of it that is input tax.
+   The shares are solved from all vouchers together, and have to give most postings, to the cents of rounding.
+   Where they are used, each account of a voucher, or each of its lines, is a voucher of its own; also where
+   that explains more entries, as beside a fee, or what is retained.
 5. Foreign entries compare by original amounts, if the ledger keeps them. Else an entry alone in its group has
    the amount of the one voucher, in its gate and on its account, that no other entry can have. No rate is
    estimated.
@@ -70,7 +73,7 @@ from bktools.ledger.lookalikes import Lookalikes, decide_missing, look_first
 from bktools.ledger.matching import DECIDABLE, Matching, matching_of, ranked_matchings
 from bktools.ledger.net_views import View, on_lines, on_nets
 from bktools.ledger.tax_rates import rates_of
-from bktools.ledger.telling import Telling, leave_by_account, leave_open, likeliest, with_tax
+from bktools.ledger.telling import Telling, hold, leave_by_account, leave_open, likeliest, with_tax
 from bktools.ledger.verdict import Habits, Reason, Status, Verdict
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, among
 from bktools.ledger.working_papers import WorkingPapers
@@ -252,14 +255,16 @@ def _without_tax(
     views: list[View | None] = []
     if best.entries < home or best.unit.part == VOUCHER:
         views.append(on_nets(entries, books, ranked))
-    if best.unit.is_sum or best.entries < KNOWN * home:
-        if (books.gross != books.on_used).any():
-            views.append((entries, books.by_lines(with_tax=True)))
+    is_odd = best.unit.is_sum or best.entries < KNOWN * home
+    if is_odd and (books.gross != books.on_used).any():
+        views.append((entries, books.by_lines(with_tax=True)))
+    if best.entries < home or best.unit.is_sum:
         views.append(on_lines(entries, books, is_sum=best.unit.is_sum))
     for view in filter(None, views):
         own, ledger = view
         again = ranked_matchings(own.take(own.is_home), ledger, style)
-        if again and again[0].entries >= ranked[0].entries:
+        # Beside vouchers of entries, lines have to show more: a fee, a stamp, or what is retained.
+        if again and again[0].entries >= ranked[0].entries + (not is_odd):
             entries, books, ranked = own, ledger, again
     return entries, books, ranked
 
@@ -403,9 +408,12 @@ def _leave_unknown(papers: WorkingPapers, group: Group) -> None:
         free = papers.practice.free
         for account in group.accounts:
             moves = [p for p in free.on(account, group.start, group.due + LATEST) if p.is_move]
-            booked += sum(p.nets[account] for p in moves if free.named.get(p.id))
+            for move in (move for move in moves if free.named.get(move.id)):
+                booked += move.nets[account]
+                rows += papers.books.rows_of_part(*move.id).tolist()
         others = likeliest(_without_named(papers, group), booked - group.total)
         booked = with_tax(papers, group, booked)
+        hold(papers, group, rows, booked)
         leave_open(papers, group, others, Reason.SEVERAL_STORIES, rows, booked)
         return
     for x in group.entries:

@@ -10,9 +10,21 @@ import numpy as np
 from bktools.ledger.annotated_postings import OFTEN, AnnotatedPostings
 from bktools.ledger.booking_units import FEW, UNDER_A_WEEK, VOUCHER, Gate
 from bktools.ledger.matching import EntryGroups, Matching, groups_of
-from bktools.ledger.tax_rates import MAJORITY, MOST_CELLS, RATES, WHOLE, Rates, most_met, net_of, solved
+from bktools.ledger.tax_rates import (
+    MAJORITY,
+    MOST_CELLS,
+    RATES,
+    WHOLE,
+    Rates,
+    most_met,
+    most_shared,
+    net_of,
+    solved,
+)
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, number, places, sums
 
+# Entries and lines that are compared; more show no other rate.
+MOST_PAIRS = 2**20
 View = tuple[Columns, AnnotatedPostings]
 
 
@@ -32,31 +44,36 @@ def on_nets(entries: Columns, books: AnnotatedPostings, ranked: Sequence[Matchin
             v = _in_place(groups, books, gate)[groups.of_entry]
             cell = books.cells_at(v, entries.account)
             rates, given = solved(entries, cell, books)
-            if rates.gives_nets and rates.has_tax:
+            if rates.has_tax:
                 is_given = among(len(books.net) + 1, given)[cell] & (cell >= 0)
                 is_whole = among(books.count, v[v >= 0]) & ~among(books.count, v[(v >= 0) & ~is_given])
                 expected = sums(v[v >= 0], books.count, entries.cents[v >= 0])
                 is_tax = _tax_beside(books, is_whole & (books.gross == expected))
-                return _without_tax(entries, books, groups, rates, is_tax)
+                return _without_tax(entries, books, rates, np.where(is_given, cell, NONE), is_tax)
     return None
 
 
 def _in_place(groups: EntryGroups, books: AnnotatedPostings, gate: Gate) -> Numbers:
-    """Return by group the voucher of several accounts in its gate that shares most accounts with it.
+    """Return by group the voucher in its gate that shares most accounts with it.
 
-    NONE where there is none that shares two.
+    NONE where there is none that shares two, or its only one.
     """
     by_day, on = defaultdict(list), defaultdict(set)
-    for v in np.flatnonzero(books.accounts > 1).tolist():
+    for v in np.flatnonzero(books.accounts > 0).tolist():
         at = slice(*books.cell_of_v[v : v + 2])
         by_day[int(books.day[v])].append((v, {*books.cell_account[at][books.used[at]].tolist()}))
     for group, account in zip(groups.of_entry.tolist(), groups.entries.account.tolist(), strict=True):
         on[group].add(account)
     in_place = np.full(len(groups.size), NONE)
     for group, due in enumerate(groups.due.tolist()):
-        days = range(due + gate[0], due + gate[1] + 1)
-        near = [(len(accounts & on[group]), -v) for day in days for v, accounts in by_day.get(day, ())]
-        if near and max(near)[0] > 1:
+        days, own = range(due + gate[0], due + gate[1] + 1), on[group]
+        near = [
+            (len(accounts & own), -v)
+            for day in days
+            for v, accounts in by_day.get(day, ())
+            if len(accounts & own) > 1 or accounts == own
+        ]
+        if near:
             in_place[group] = -max(near)[1]
     return in_place
 
@@ -69,22 +86,21 @@ def _tax_beside(books: AnnotatedPostings, is_gross: Flags) -> Flags:
 
 
 def _without_tax(
-    entries: Columns, books: AnnotatedPostings, groups: EntryGroups, rates: Rates, is_tax: Flags
+    entries: Columns, books: AnnotatedPostings, rates: Rates, cell: Numbers, is_tax: Flags
 ) -> View:
+    """Return both sides without tax. `cell`: of an entry, where its rate gives that; else NONE."""
     rate = _known_or_none(entries, rates.by_entry(entries))
     nets = np.where(entries.is_home, net_of(entries.cents, np.maximum(rate, 0)), entries.cents)
-    is_home = entries.is_home & (rate >= 0)
     own = books.without_tax(is_tax, rates.of.values())
-    if rates.of_sums:
-        # What rounding takes from a sum is taken from its largest entry.
-        of, first = number(groups.of_entry, entries.account, is_home * 1)
-        exact = net_of(sums(of, len(first), entries.cents), np.maximum(rate[first], 0))
-        off = exact - sums(of, len(first), nets)
-        by_size = np.lexsort((np.abs(nets), of))
-        last = by_size[np.append(np.diff(of[by_size]) > 0, True)]
-        nets[last] += np.where(is_home[last], off[of[last]], 0)
-        own.slack = int(np.abs(off[is_home[first]]).max(initial=0))
-    return entries.also(cents=nets, is_home=is_home), own
+    # What rounding takes from a sum is taken from its largest entry.
+    inside = np.flatnonzero(cell >= 0)
+    of, first = number(cell[inside])
+    off = books.net[cell[inside[first]]] - sums(of, len(first), nets[inside])
+    by_size = np.lexsort((np.abs(nets[inside]), of))
+    last = by_size[np.append(np.diff(of[by_size]) > 0, True)]
+    nets[inside[last]] += off[of[last]]
+    own.slack = int(np.abs(off).max(initial=0))
+    return entries.also(cents=nets, is_home=entries.is_home & (rate >= 0)), own
 
 
 def _known_or_none(entries: Columns, rate: Numbers) -> Numbers:
@@ -108,11 +124,20 @@ def on_lines(entries: Columns, books: AnnotatedPostings, *, is_sum: bool) -> Vie
     accounts = len(books.mix)
     is_met = [places(home.account * 2**40 + net_of(home.cents, rate), lots) >= 0 for rate in RATES.tolist()]
     met = np.array([sums(home.account, accounts, one) for one in is_met])
-    by_account = most_met(met, sums(home.account, accounts))
-    if met.max(axis=0)[by_account >= 0].sum() < MAJORITY * len(home):
+    count, most = sums(home.account, accounts), met.max(axis=0)
+    by_account = most_met(RATES, met, met, count)
+    shared, common = _shared_with_lines(home, lots, by_account < 0)
+    is_shared = (by_account < 0) & (common > 1) & (2 * common > count)
+    by_account, most = np.where(is_shared, (shared, common), (by_account, most))
+    if most[by_account >= 0].sum() < MAJORITY * len(home):
         return None
     rate = _known_or_none(entries, by_account[entries.account])
     nets = np.where(entries.is_home, net_of(entries.cents, np.maximum(rate, 0)), entries.cents)
+    # Of such a tax each part is rounded by itself.
+    for off in (1, -1):
+        lot = entries.account * 2**40 + nets
+        is_off = is_shared[entries.account] & (places(lot, lots) < 0) & (places(lot + off, lots) >= 0)
+        nets += off * is_off
     is_given = np.isin(lines.account * 2**40 + lines.cents, entries.account * 2**40 + nets)
     is_whole = ~among(books.count, lines.v[is_used & ~is_given]) & (books.accounts > 0)
     tax = np.round(lines.cents * np.maximum(by_account[lines.account], 0) / WHOLE).astype(np.int64)
@@ -120,4 +145,18 @@ def on_lines(entries: Columns, books: AnnotatedPostings, *, is_sum: bool) -> Vie
     is_gross = is_whole & (np.abs(books.gross - expected) <= sums(lines.v, books.count)) & (books.kind != 0)
     is_tax = _tax_beside(books, is_gross)
     own = books.without_tax(is_tax, rate[rate >= 0].tolist()).by_lines()
+    own.slack = int(is_shared.any())
     return entries.also(cents=nets, is_home=entries.is_home & (rate >= 0)), own
+
+
+def _shared_with_lines(entries: Columns, lots: Numbers, is_asked: Flags) -> tuple[Numbers, Numbers]:
+    """Return by account the rate that most entries have with one of its lines, and how many."""
+    line_account, line_cents = np.divmod(lots + 2**39, 2**40)
+    own = np.flatnonzero(is_asked[entries.account])
+    count = sums(line_account, len(is_asked))[entries.account[own]]
+    own, count = (column[count.cumsum() <= MOST_PAIRS] for column in (own, count))
+    entry = np.repeat(own, count)
+    line = np.arange(len(entry)) - np.repeat(count.cumsum() - count, count)
+    line += np.searchsorted(line_account, entries.account[entry])
+    net = line_cents[line] - 2**39
+    return most_shared(entries.account[entry], entries.cents[entry], net, np.ones_like(net), len(is_asked))

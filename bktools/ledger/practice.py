@@ -152,7 +152,15 @@ class Practice:
             return False
         if sum(net for account, net in nets.items() if account in theirs) == gross:
             return all(sum(x.cents for x in own) == nets[account] for account, own in on.items())
-        return all(self.rates.can_give(own, nets[account]) for account, own in on.items())
+        # Any net may be that of many entries. If the others are right, so is the last one: nothing else is
+        # there but tax.
+        many = [account for account, own in on.items() if not self.rates.can_count(own)]
+        is_last = len(many) == 1 and {a for a, net in nets.items() if net} - theirs <= self.rates.accounts
+        return all(
+            self.rates.can_give(own, nets[account])
+            for account, own in on.items()
+            if not (is_last and account in many)
+        )
 
 
 def is_slip(amount: int, other: int) -> bool:

@@ -18,6 +18,7 @@ from bktools.frames.schema import COUNT, DATE, TEXT, to_pandas
 from bktools.ledger.findings import Finding, day_of, findings_of
 from bktools.ledger.ledger_match import LedgerMatch
 from bktools.ledger.matched_tables import CODES, MatchedTables, as_money, month_of, rows_of
+from bktools.ledger.tax_rates import WHOLE
 from bktools.ledger.verdict import Status
 from bktools.ledger.whole_numbers import first_rows
 from bktools.wording import Words
@@ -43,7 +44,7 @@ def match_of(matched: MatchedTables, words: Words) -> LedgerMatch:
     )
     first, last = map(day_of, matched.verdict.covered) if matched.verdict.covered else (None, None)
     habits = matched.verdict.habits
-    rates = [rate / 1000 for rate in habits.tax_rates]
+    rates = [round(100 * rate / WHOLE, 3) for rate in habits.tax_rates]
     return LedgerMatch(
         entries=to_pandas(entries.select(in_reading_order(entries.column_names))),
         findings=to_pandas(_findings(matched, findings)),
@@ -107,12 +108,10 @@ def _totals(matched: MatchedTables) -> pd.DataFrame:
     postings, entries = matched.postings, matched.entries
     # Of postings that may hold an open entry, only those count whose sum is compared with its group's; and an
     # entry is in the month of that sum.
-    is_held = postings["is_looked_at"].to_numpy().copy()
+    is_held = matched.verdict.is_held
     first = entries["posting"].fill_null(-1).to_numpy().copy()
     for group in matched.verdict.open_groups:
-        if group.booked is None:
-            is_held[[*group.postings]] = False
-        elif group.postings:
+        if group.booked is not None and group.postings:
             first[[*group.entries]] = group.postings[0]
     is_matched, cents = pl.col("group") >= 0, pl.col("cents")
     ledger = pl.when("is_home").then("cents").otherwise(0)

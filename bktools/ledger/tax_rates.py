@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,17 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from bktools.ledger.annotated_postings import AnnotatedPostings
-from bktools.ledger.booking_units import FEW, HABIT
+from bktools.ledger.booking_units import FEW
 from bktools.ledger.candidates import Entry
-from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, number, sums
+from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, largest, number, sums
 
-# Rates are in hundred-thousandths: two taxes together may be 14.975%. No tax on costs is higher. Most are of
-# half a percent; those that many vouchers show together are of a fortieth.
-WHOLE = 100_000
-LARGEST_TAX, HALF, FINE = 35_000, 500, 25
+# Rates are in ten-millionths. No tax on costs is higher. Most are of half a percent, two taxes together of a
+# fortieth. Of a tax that is input tax in part, the rate may be any: of a quarter of 25% it is 5.2631579%.
+WHOLE = 10_000_000
+LARGEST_TAX, HALF, FINE = 35 * WHOLE // 100, WHOLE // 200, WHOLE // 4000
 RATES = np.arange(0, LARGEST_TAX + 1, HALF)
 # From so many cents on, an amount and its net show the rate to a thousandth.
-TELLING = 4_000
+TELLING, STEP = 4_000, WHOLE // 1000
 # Rates that give so many of the cells are the ledger's: one is met by chance once in thousands.
 MAJORITY = 0.5
 # Rates by account that give so many are not questioned.
@@ -30,13 +31,13 @@ CLEAR = 0.99
 MOST_WAYS = 4_096
 # Cells from which rates are solved; more show no others.
 MOST_CELLS = 4_096
-# The columns of entries that a rate may hang on, beside the account by itself.
-KEYS = (("code",), ("account", "code"))
+# The columns of entries that a rate may hang on.
+KEYS = (("account",), ("code",), ("account", "code"))
 
 
 @dataclass(frozen=True)
 class Rates:
-    """The ledger's rates of tax, in hundred-thousandths.
+    """The ledger's rates of tax, in ten-millionths of what costs have without it.
 
     Attributes
     ----------
@@ -44,17 +45,14 @@ class Rates:
         The columns of an entry that a rate hangs on, and the rate for each of their values.
     often : tuple of int
         The rates that entries alone in their voucher often show, where these columns do not tell.
-    gives_nets : bool
-        Whether the rates give the postings to the cent.
-    of_sums : bool
-        Whether an account's entries are rounded as one sum.
+    accounts : frozenset of int
+        The accounts of the taxes beside these entries.
     """
 
     by: tuple[str, ...] = ()
     of: Mapping[tuple[int, ...], int] = field(default_factory=dict)
     often: tuple[int, ...] = ()
-    gives_nets: bool = False
-    of_sums: bool = False
+    accounts: frozenset[int] = frozenset()
 
     @property
     def has_tax(self) -> bool:
@@ -112,16 +110,21 @@ class _Cells:
         """Return the sum of the entries' values by cell."""
         return sums(self.of_row, len(self.net), values)
 
-    def are_near(self, off: Numbers) -> Flags:
-        """Return which differences are of rounding: half a cent for each entry."""
-        return off <= self.size // 2 + 1
+    def off(self, rate: Any) -> Numbers:
+        """Return by how many cents cells differ from the nets of their entries."""
+        return np.asarray(np.abs(self.sum(net_of(self.cents, rate)) - self.net))
+
+    @functools.cached_property
+    def rounding(self) -> Numbers:
+        """By how many cents rounding moves a cell at most: half a cent for each of n amounts is below √n."""
+        return np.asarray(np.sqrt(self.size).astype(np.int64))
 
 
 def solved(entries: Columns, cell: Numbers, books: AnnotatedPostings) -> tuple[Rates, Numbers]:
     """Solve the rates from cells, each of which has the sum of its entries without their tax.
 
-    The rates are by account, rounded entry by entry or sum by sum, else by tax code: those that give most of
-    the cells. A cell with an error does not move them.
+    The rates are by account, else by tax code: those that give most of the cells, to the cents of rounding.
+    A cell with an error does not move them.
 
     Parameters
     ----------
@@ -139,17 +142,16 @@ def solved(entries: Columns, cell: Numbers, books: AnnotatedPostings) -> tuple[R
     """
     cells = _cells_of(entries, cell, books)
     best, share, given = Rates(), MAJORITY, cells.cells[:0]
-    voted = {of_sums: _voted(cells, len(books.mix), of_sums=of_sums) for of_sums in (False, True)}
-    of_sums, (rate, is_exact, is_near) = max(voted.items(), key=lambda one: one[1][1].sum())
-    if is_near.sum() > share * len(is_near) and is_exact[is_near].mean() >= HABIT:
-        of: dict[tuple[int, ...], int] = {
-            (account,): int(rate[account]) for account in np.flatnonzero(rate >= 0).tolist()
-        }
-        best, share, given = Rates(("account",), of, (), True, of_sums), is_near.mean(), cells.cells[is_near]
-    for by in KEYS if share < CLEAR else ():
-        rates, is_near = _least_squares(cells, entries, by)
-        if len(is_near) and (is_near.mean() > share or (is_near.mean() == share and not best.by)):
-            best, share, given = rates, is_near.mean(), cells.cells[is_near]
+    for by in KEYS if len(cells.net) else ():
+        is_voted = by == ("account",)
+        rate, is_known = _voted(cells, entries) if is_voted else _least_squares(cells, entries, by)
+        is_given = (cells.off(rate) <= cells.rounding) & ~among(len(cells.net), cells.of_row[~is_known])
+        if is_given.mean() > share or (is_given.mean() == share and not best.by):
+            keys = zip(*(getattr(entries, name)[cells.rows][is_known].tolist() for name in by), strict=True)
+            best = Rates(by, dict(zip(keys, rate[is_known].tolist(), strict=True)))
+            share, given = is_given.mean(), cells.cells[is_given]
+        if share >= CLEAR:
+            break
     return best, given
 
 
@@ -167,39 +169,75 @@ def _cells_of(entries: Columns, cell: Numbers, books: AnnotatedPostings) -> _Cel
     )
 
 
-def _voted(cells: _Cells, accounts: int, *, of_sums: bool) -> tuple[Numbers, Flags, Flags]:
-    """Return by account the rate that gives most cells; by cell, whether it does exactly, and nearly."""
-    total = cells.sum(cells.cents)
-    nets = [
-        net_of(total, rate) if of_sums else cells.sum(net_of(cells.cents, rate)) for rate in RATES.tolist()
-    ]
-    off = np.abs(np.array(nets) - cells.net)
-    met = np.array([sums(cells.account, accounts, one) for one in off == 0])
-    rate = most_met(met, sums(cells.account, accounts))
-    at = rate[cells.account]
-    off = off[np.searchsorted(RATES, np.maximum(at, 0)), np.arange(len(at))]
-    return rate, off == 0, cells.are_near(off) & (at >= 0)
+def _voted(cells: _Cells, entries: Columns) -> tuple[Numbers, Flags]:
+    """Return the rate of each entry, that which gives most cells of its account, and whether it is known."""
+    accounts = int(entries.account.max(initial=0)) + 1
+    count = sums(cells.account, accounts)
+    shared, common = most_shared(cells.account, cells.sum(cells.cents), cells.net, cells.rounding, accounts)
+    rates = np.union1d(RATES, shared[(common > 1) & (2 * common > count)])
+    offs = np.array([cells.off(rate) for rate in rates.tolist()])
+    met, exact = (
+        np.array([sums(cells.account, accounts, one) for one in flags])
+        for flags in (offs <= cells.rounding, offs == 0)
+    )
+    rate = most_met(rates, met, exact, count)[cells.account][cells.of_row]
+    return np.maximum(rate, 0), rate >= 0
 
 
-def most_met(met: Numbers, count: Numbers) -> Numbers:
+def most_met(rates: Numbers, met: Numbers, exact: Numbers, count: Numbers) -> Numbers:
     """Return by account the rate that meets most of what it has; NONE where none does.
 
     A rate is shown by two that it meets, and more than half; or by half, where another account shows it. Of
-    rates that meet as many, it is the one that meets most on all accounts.
+    rates that meet as many, it is the one that meets most to the cent, on its account, then on all.
+
+    Parameters
+    ----------
+    rates, met, exact : arrays
+        Rates, and how many each of them meets by account: to the cents of rounding, and to the cent.
+    count : array
+        How many each account has.
     """
-    by_all = met * (met.sum() + 1) + met.sum(axis=1, keepdims=True)
-    rate, most = RATES[by_all.argmax(axis=0)], met.max(axis=0)
+    more = exact.sum() + 1
+    by_all = (met * more + exact) * more + exact.sum(axis=1, keepdims=True)
+    rate, most = rates[by_all.argmax(axis=0)], met.max(axis=0)
     is_shown = (most > 1) & (2 * most > count)
     is_known = (most > 0) & (2 * most >= count) & np.isin(rate, rate[is_shown])
     return np.where(is_shown | is_known, rate, NONE)
 
 
-def _least_squares(cells: _Cells, entries: Columns, by: tuple[str, ...]) -> tuple[Rates, Flags]:
-    """Return the rates by some columns with the least differences, and the cells that they nearly give."""
-    keys = [getattr(entries, name)[cells.rows] for name in by]
-    key, each = number(*keys)
+def most_shared(
+    account: Numbers, cents: Numbers, net: Numbers, rounding: Numbers, accounts: int
+) -> tuple[Numbers, Numbers]:
+    """Return by account the rate that most amounts and nets have in common, and how many.
+
+    What of a tax is no input tax is in the cost: both together are a fixed share of the amount, and no round
+    rate. An amount and its net may have the rates of a stretch, as wide as rounding makes it.
+    """
+    is_taxed = (cents * net > 0) & (np.abs(net) > rounding)
+    account, cents, net, by = (column[is_taxed] for column in (account, np.abs(cents), np.abs(net), rounding))
+    ends = [np.round(WHOLE * (cents / (net + more) - 1)).astype(np.int64) for more in (by, -by)]
+    inside = (ends[1] >= 0) & (ends[0] <= LARGEST_TAX)
+    account, rate = np.tile(account[inside], 2), np.concatenate([end[inside] for end in ends])
+    step = np.repeat([1, -1], len(rate) // 2)
+    order = np.lexsort((-step, rate, account))
+    common, rate, account = step[order].cumsum(), rate[order], account[order]
+    most = largest(account, accounts, common)
+    shared = np.full(accounts, NONE)
+    # A stretch that most have in common lasts until the first one ends.
+    begins = np.flatnonzero(common == most[account])[::-1]
+    middle = (rate[begins] + rate[begins + 1]) // 2
+    fine = FINE * np.round(middle / FINE).astype(np.int64)
+    is_fine = (rate[begins] <= fine) & (fine <= rate[begins + 1])
+    shared[account[begins]] = np.where(is_fine, fine, middle)
+    return shared, np.maximum(most, 0)
+
+
+def _least_squares(cells: _Cells, entries: Columns, by: tuple[str, ...]) -> tuple[Numbers, Flags]:
+    """Return the rate of each entry by some columns, with the least differences, and whether it is known."""
+    key, each = number(*(getattr(entries, name)[cells.rows] for name in by))
+    none = np.zeros(len(key), np.int64)
     if len(cells.net) < 2 * len(each) + FEW:
-        return Rates(), np.zeros(0, np.bool_)
+        return none, none > 0
     amounts = np.zeros((len(cells.net), len(each)))
     np.add.at(amounts, (cells.of_row, key), cells.cents)
     # Weighted by their differences again and again, squares become absolute differences.
@@ -210,14 +248,9 @@ def _least_squares(cells: _Cells, entries: Columns, by: tuple[str, ...]) -> tupl
         share = np.linalg.lstsq(weighted @ amounts, weighted @ cells.net, rcond=None)[0]
         off = np.abs(amounts @ share - cells.net)
     rate = FINE * np.round((1 / np.clip(share, 0.5, 2) - 1) * WHOLE / FINE).astype(np.int64)
-    exact = np.abs(cells.sum(net_of(cells.cents, rate[key])) - cells.net)
-    is_near = cells.are_near(exact)
-    is_known = (rate >= 0) & (rate <= LARGEST_TAX) & (sums(key, len(each), is_near[cells.of_row]) > 1)
-    is_near &= ~among(len(cells.net), cells.of_row[~is_known[key]])
-    values = zip(*(column[each][is_known].tolist() for column in keys), strict=True)
-    of = dict(zip(values, rate[is_known].tolist(), strict=True))
-    gives_nets = bool(is_near.any() and (exact[is_near] == 0).mean() >= HABIT)
-    return Rates(by, of, (), gives_nets), is_near
+    is_given = cells.off(np.maximum(rate, 0)[key]) <= cells.rounding
+    is_known = (rate >= 0) & (rate <= LARGEST_TAX) & (sums(key, len(each), is_given[cells.of_row]) > 1)
+    return np.maximum(rate, 0)[key], is_known[key]
 
 
 def rates_of(entries: Columns, v: Numbers, books: AnnotatedPostings) -> Rates:
@@ -239,10 +272,14 @@ def rates_of(entries: Columns, v: Numbers, books: AnnotatedPostings) -> Rates:
     inside = np.flatnonzero(cell >= 0)
     alone = inside[sums(cell[inside], len(books.net))[cell[inside]] == 1]
     cents, net = entries.cents[alone], books.net[cell[alone]]
-    rate = 100 * np.round((cents / np.where(net == 0, 1, net) - 1) * 1000).astype(np.int64)
+    rate = STEP * np.round((cents / np.where(net == 0, 1, net) - 1) * WHOLE / STEP).astype(np.int64)
     shows = (np.abs(cents) >= TELLING) & (rate >= 0) & (rate <= LARGEST_TAX)
-    shown = rate[shows & (np.abs(net_of(cents, np.maximum(rate, 0)) - net) <= 1)]
-    values, count = np.unique(shown, return_counts=True)
-    # A rate that is shown once, or by one voucher in fifty, may be a wrong booking.
-    often = values[count >= np.maximum(2, 0.02 * len(shown))]
-    return replace(rates, often=tuple(often.tolist()))
+    shows &= np.abs(net_of(cents, np.maximum(rate, 0)) - net) <= 1
+    taxed = among(books.count, books.cell_v[cell[alone[shows & (rate > 0)]]])
+    beside = books.cell_account[~books.used & taxed[books.cell_v]]
+    # What is shown once, or by one voucher in fifty, may be a wrong booking.
+    often, accounts = (
+        values[count >= np.maximum(2, 0.02 * shows.sum())]
+        for values, count in (np.unique(some, return_counts=True) for some in (rate[shows], beside))
+    )
+    return replace(rates, often=tuple(often.tolist()), accounts=frozenset(accounts.tolist()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ from bktools.ledger.working_papers import SHOWN, WorkingPapers
 
 # Steps of the search; with more, the groups are open.
 MOST_STEPS = 40_960
+# How often an entry is on its account, by its status; not at all with any other one.
+TIMES = {Status.BOOKED: 1, Status.IN_A_SUM: 1, Status.BOOKED_TWICE: 2}
 Solution = Mapping[int, Story]
 
 
@@ -70,10 +73,13 @@ class Telling:
                     opened.append(x)
                 elif Status.MISSING not in states:
                     self._give(x, states, shown)
+            chosen = [one[group.number].pieces for one in search.solutions if possible]
+            versions = [[pieces[own] for own in sorted(some)] for some in chosen]
             if opened:
-                offs = {one[group.number].off for one in search.solutions} - {0}
-                self._leave(group, opened, shown, offs)
-            elif abs(sum(piece.gross for piece in shown) - group.total) <= 1:  # a cent of tax
+                self._leave(group, opened, shown, [own for own in versions if own])
+                continue
+            self._hold(group, versions[0])
+            if abs(sum(piece.gross for piece in shown) - group.total) <= 1:  # a cent of tax
                 self._match(group, shown)
         # A piece of another amount may hold more than the one entry.
         off = {
@@ -92,10 +98,12 @@ class Telling:
         shown = self._own_first(x, shown)
         rows = self.papers.first_rows(shown)
         if status == Status.ANOTHER_ACCOUNT:  # the posting on that account first
-            rows = [*self.papers.row_on_another(shown, x), *rows]
+            other = self.papers.row_on_another(shown, x)
+            draft.is_held[other] = True
+            if self.papers.sum(other) == x.cents:
+                draft.gross[other] = x.exported
+            rows = [*other, *rows]
         draft.look(x.e, [*dict.fromkeys(rows)])
-        if x.cents != x.exported and not x.is_original:
-            self._add_tax(x, rows)
         if status == Status.BOOKED and shown:
             draft.days_late[x.e] = shown[0].day - x.day
 
@@ -113,14 +121,9 @@ class Telling:
 
         return sorted(shown, key=place)
 
-    def _add_tax(self, x: Entry, rows: Sequence[int]) -> None:
-        """Show postings of an entry with its tax, where the ledger has that apart or for several accounts."""
-        lines, gross = self.papers.books.lines, self.papers.draft.gross
-        rate = min(self.practice.taxes, key=lambda one: abs(net_of(x.exported, one) - x.cents))
-        for row in rows:
-            net = int(lines.cents[np.searchsorted(lines.row, row)])
-            if gross[row] == net:
-                gross[row] = x.exported if net == x.cents else round(net * (WHOLE + rate) / WHOLE)
+    def _hold(self, group: Group, pieces: Sequence[Piece], booked: int | None = None) -> None:
+        rows = [self.papers.books.rows_of_part(*piece.id).tolist() for piece in pieces]
+        hold(self.papers, group, [*itertools.chain(*rows)], booked)
 
     def _match(self, group: Group, shown: Sequence[Piece]) -> None:
         """Make a group, and what is booked of it in all stories, a matched one."""
@@ -132,21 +135,38 @@ class Telling:
             draft.match(numbers, 0, rows[draft.posting_group[rows] < 0].tolist(), 0)
 
     def _leave(
-        self, group: Group, opened: Sequence[Entry], shown: Sequence[Piece], differences: set[int]
+        self,
+        group: Group,
+        opened: Sequence[Entry],
+        shown: Sequence[Piece],
+        versions: Sequence[Sequence[Piece]],
     ) -> None:
-        """Leave entries open, with the difference of their group where it is known."""
-        held = self._holds[group.number]
+        """Leave entries open, with the difference of their group where its postings are known.
+
+        `versions`: what each of the stories has of the ledger. An entry with a finding of its own is not in
+        the difference.
+        """
+        held, status = self._holds[group.number], self.papers.draft.status
         on_time = [piece for piece in held if self.practice.is_on_time(group, piece)]
-        off = None
-        if len(differences) == 1:
-            (off,) = differences
-        elif len(on_time) == 1:
-            off = on_time[0].gross - group.total
+        counted = (
+            versions[0]
+            if versions and versions.count(versions[0]) == len(versions)
+            else on_time
+            if len(on_time) == 1
+            else []
+        )
+        wrong = [x for x in group.entries if x not in opened and status[x.e] not in ARRIVED]
+        others = self.papers.group(group.number, (x for x in group.entries if x not in wrong))
+        off = booked = None
+        if any(group.accounts & piece.nets.keys() for piece in counted):
+            expected = others.total + sum(x.cents * TIMES.get(status[x.e], 0) for x in wrong)
+            off = sum(piece.gross for piece in counted) - expected
+            booked = sum(self._posted(group, piece) for piece in counted)
+            self._hold(group, counted, booked)
+            booked -= sum(x.exported * TIMES.get(status[x.e], 0) for x in wrong)
         self.differences[group.number] = off
-        named = [*{piece.id: piece for piece in (*shown, *held)}.values()][:SHOWN]
-        booked = None if off is None else sum(self._posted(group, piece) for piece in named)
-        rows = self.papers.first_rows(named)
-        leave_open(self.papers, group, likeliest(opened, off), Reason.SEVERAL_STORIES, rows, booked)
+        rows = self.papers.first_rows((*counted, *shown, *held))
+        leave_open(self.papers, others, likeliest(opened, off), Reason.SEVERAL_STORIES, rows, booked)
 
     def _posted(self, group: Group, piece: Piece) -> int:
         """Return what a piece has, with its tax also where nets are compared.
@@ -326,6 +346,7 @@ def leave_open(
     if reason is Reason.OTHER_CURRENCY:
         rows = papers.free_rows(group.entries)
         booked = papers.sum(rows)
+        draft.is_held[rows] = True
     elif not rows and not papers.practice.is_known:
         reason = Reason.STYLE_UNKNOWN
     draft.decide(numbers, Status.OPEN, reason)
@@ -333,9 +354,39 @@ def leave_open(
         draft.open_groups.append(OpenGroup(tuple(numbers), reason, exported, booked, tuple(rows)))
 
 
+def hold(papers: WorkingPapers, group: Group, rows: Sequence[int], booked: int | None) -> None:
+    """Let postings hold a group: with their tax, those of an account have together what its findings say.
+
+    `booked`: what they have together, where that is known of open entries.
+    """
+    lines, draft = papers.books.lines, papers.draft
+    at = np.searchsorted(lines.row, np.unique(np.array(rows, np.int64)))
+    for account in group.accounts:
+        here = at[lines.account[at] == account]
+        own = [x for x in group.entries if x.account == account]
+        draft.is_held[lines.row[here]] = True
+        if any(x.is_original for x in own) or not len(here):
+            continue
+        nets, gross = lines.cents[here], draft.gross[lines.row[here]]
+        amounts = {sign * x.cents: sign * x.exported for sign in (1, -1) for x in own}
+        taxed = [amounts.get(net) or with_tax(papers, group, net) for net in nets.tolist()]
+        gross = np.where(gross == nets, taxed, gross)
+        status = [draft.status[x.e] for x in own]
+        total: int | None = sum(papers.exported([x]) * TIMES.get(draft.status[x.e], 0) for x in own)
+        if booked is not None or Status.ANOTHER_AMOUNT in status:
+            total = booked if len(group.accounts) == 1 else None
+        if total is not None:
+            gross[np.abs(nets).argmax()] += total - gross.sum()
+        draft.gross[lines.row[here]] = gross
+
+
 def with_tax(papers: WorkingPapers, group: Group, cents: int) -> int:
-    """Return an amount with the tax that a group was exported with."""
-    return round(cents * papers.exported(group.entries) / group.total) if group.total else cents
+    """Return an amount with the tax of a group: at the one rate of its entries, or in proportion."""
+    exported = papers.exported(group.entries)
+    rate = min(papers.practice.taxes, key=lambda one: abs(net_of(exported, one) - group.total))
+    if abs(net_of(exported, rate) - group.total) <= len(group.entries):
+        return round(cents * (WHOLE + rate) / WHOLE)
+    return round(cents * exported / group.total) if group.total else cents
 
 
 def leave_by_account(papers: WorkingPapers) -> None:
@@ -347,6 +398,7 @@ def leave_by_account(papers: WorkingPapers) -> None:
     for own in by_account.values():
         rows, exported = papers.free_rows(own), papers.exported(own)
         booked = papers.sum(rows)
+        papers.draft.is_held[rows] = True
         numbers = tuple(x.e for x in likeliest(own, booked - exported))
         group = OpenGroup(numbers, Reason.STYLE_UNKNOWN, exported, booked, tuple(rows))
         papers.draft.open_groups.append(group)

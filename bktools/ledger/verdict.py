@@ -104,7 +104,7 @@ class Habits:
     is_known : bool
         Whether that is enough to call an entry missing.
     tax_rates : tuple of int
-        In hundred-thousandths, where entries hold tax that the ledger books apart.
+        In ten-millionths, where entries hold tax that the ledger books apart.
     sign : int
         -1 where credits are costs.
     currency : str or None
@@ -138,6 +138,8 @@ class Verdict:
         Days from an entry to its own posting; 0 where it has none of its own.
     gross : array of int64
         The amount of each posting in cents, a cost positive and with the tax that stands beside it.
+    is_held : array of bool
+        Whether a posting has entries of a group that is not matched: its amount is in their findings.
     group, posting_group : arrays of int64
         The matched group of each entry, and of each posting; -1 without one. A group has its entries and its
         postings alone: each posting is of one group at most.
@@ -160,6 +162,7 @@ class Verdict:
         self.group = np.full(entries, -1)
         self.posting_group = np.full(len(cents), -1)
         self.gross = cents
+        self.is_held = np.zeros(len(cents), np.bool_)
         self.reasons: dict[int, Reason] = {}
         self.evidence: dict[int, tuple[int, ...]] = {}
         self.look_first: dict[int, Sequence[int]] = {}

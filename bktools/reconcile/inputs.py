@@ -15,6 +15,7 @@ from bktools.frames.columns import refuse_gaps, with_missing
 from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.schema import COUNT, FLAG, KNOWN_STATES, TEXT
 from bktools.frames.typed import Shape, checked
+from bktools.wording import Sentence
 
 c = pl.col
 
@@ -136,8 +137,4 @@ def check_gaps(empty: Mapping[str, dict[str, int]], companies: int) -> None:
             noun, {name: count for name, count in counts.items() if (noun, name) != ("chart", COMPANY)}
         )
     if empty["chart"][COMPANY] and companies != 1:
-        seen = f"{companies} companies" if companies else "no company"
-        raise ArgumentError(
-            "chart",
-            f"has rows without a company, and the frames have {seen}: add a column company_id to the chart",
-        )
+        raise ArgumentError("chart", Sentence("rule.chart_without_company", count=companies))

@@ -55,6 +55,15 @@ def test_an_entry_is_named_with_the_amount_of_all_its_lines():
     assert (name_of(ENGLISH, action.things[0]), action.amounts) == ("EUR 13.50", {"EUR": Decimal("13.50")})
 
 
+def test_a_changed_entry_is_named_with_what_changed():
+    """A change of another fact than the amount stands beside it."""
+    change = {"field": "category", "currency": "EUR", "before": ["Travel"], "after": ["Train"]}
+    change |= {"before_categories": None, "after_categories": None}
+    row = finding("changed_since_export", 0, facts=json.dumps({"changes": [change]}), currency="EUR")
+    [action] = made(entries_of({"fate": "exported_before"}), findings=[row])
+    assert name_of(ENGLISH, action.things[0]) == "EUR 1.00, category Travel → Train"
+
+
 def test_what_no_entry_waits_for_stands_apart_and_last():
     """A category that no entry of the month has is another action, after all that entries wait for."""
     categories = [of_category("category_without_account", name) for name in ("used", "unused")]

@@ -169,7 +169,7 @@ def test_the_service_at_two_moments(sandbox, service):
     bktools.load_categories(refresh=True, service=service)
     now = dt.datetime.now(dt.UTC)
     known = in_memory(bktools.load_accounts(service=service))
-    rows = changes.between_moments(moment, now, service.settings.company, known, service, words())
+    rows = changes.between_moments((moment, now), service.settings.company, known, service, words())
     found = rows.to_pandas().set_index("id")
     assert found["table"].unique().tolist() == ["categories"]
     assert found.loc[added, ["change", "about"]].tolist() == ["added", "Drones"]

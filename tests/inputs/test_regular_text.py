@@ -7,7 +7,7 @@ import random
 import pytest
 
 from bktools.errors import InputError
-from bktools.inputs.grids.delimited import _careful_rows, regular_body
+from bktools.inputs.raw.delimited import _careful_rows, regular_body
 
 # Pieces of which random text is made: cells, quotes, delimiters and line ends, in any order.
 PIECES = [

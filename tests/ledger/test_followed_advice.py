@@ -13,7 +13,12 @@ from bktools import match_ledger
 
 ORDERS = ("missing", "booked_twice", "another_amount", "another_account")
 # Where a correction is in a sum with other entries, these stay open until a person has looked.
-STAYS_OPEN = ("double_apart_from_day_sum", "omitted_called_late", "twice_in_one_posting")
+STAYS_OPEN = (
+    "a_part_of_the_tax_is_in_the_cost",
+    "double_apart_from_day_sum",
+    "omitted_called_late",
+    "twice_in_one_posting",
+)
 
 
 def vouchers(lines, name):

@@ -30,7 +30,7 @@ def test_a_chart_without_a_company_beside_several_or_none(several):
         given["categories"]["company_id"] = ["company-z", "company-y"]
     else:
         given = {noun: frame.head(0) for noun, frame in given.items()}
-    seen = "2 companies" if several else "no company"
+    seen = "2 companies" if several else "0 companies"
     with pytest.raises(
         ArgumentError, match=f"^chart has rows without a company, and the frames have {seen}: add"
     ):

@@ -25,9 +25,9 @@ from bktools.inputs.formats.delimited_text import (
     table_of,
 )
 from bktools.inputs.formats.format import Books, company_in_file, day_of
-from bktools.inputs.grids.encoding import is_utf8
-from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import Note
+from bktools.inputs.raw.encoding import is_utf8
+from bktools.inputs.raw.source import Source
 from bktools.inputs.table import Table
 from bktools.inputs.terms import normal
 from bktools.inputs.values.days import parsed

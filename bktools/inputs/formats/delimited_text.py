@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from bktools.inputs import cells
-from bktools.inputs.grids.delimited import read_delimited
-from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import rows_below
 from bktools.inputs.notes import Note, note
+from bktools.inputs.raw.delimited import read_delimited
+from bktools.inputs.raw.source import Source
 from bktools.inputs.table import Table
 from bktools.inputs.terms import normal
 
@@ -31,14 +31,14 @@ def first_cells(file: Source) -> list[str]:
 
 def table_of(file: Source, heading_line: int, encoding: str | None, form: str, *, has_quotes: bool) -> Table:
     """Return the rows below a line of headings that hold something."""
-    grid, reading = read_delimited(
+    raw, reading = read_delimited(
         file.data(), "ledger", encoding=encoding, source=file.name, has_quotes=has_quotes
     )
-    if len(grid.head) < heading_line:
+    if len(raw.head) < heading_line:
         raise file.error("no_rows")
-    table = rows_below(grid, heading_line - 1, file.name)
+    table = rows_below(raw, heading_line - 1, file.name)
     table = replace(
-        table, sha256=file.sha256, encoding=reading.encoding, notes=(*grid.notes, note("format", name=form))
+        table, sha256=file.sha256, encoding=reading.encoding, notes=(*raw.notes, note("format", name=form))
     )
     return cells.without_blank_rows(table, range(len(table.headings)))
 

@@ -16,8 +16,8 @@ from bktools.inputs.formats.delimited_text import (
     table_of,
 )
 from bktools.inputs.formats.format import Books
-from bktools.inputs.grids.encoding import is_utf8
-from bktools.inputs.grids.source import Source
+from bktools.inputs.raw.encoding import is_utf8
+from bktools.inputs.raw.source import Source
 from bktools.inputs.terms import normal
 
 _HEADINGS = ("EcritureNum", "CompteNum")

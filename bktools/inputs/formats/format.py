@@ -9,8 +9,8 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from bktools.contract.accounts import CompanyInFile
-from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import Note, note
+from bktools.inputs.raw.source import Source
 from bktools.inputs.table import Rows, Table
 from bktools.inputs.values.days import parsed
 

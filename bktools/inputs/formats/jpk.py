@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from bktools.inputs.formats.format import POSTING, Books, Total, made_table
 from bktools.inputs.formats.xml_records import Record, records
-from bktools.inputs.grids.source import Source
+from bktools.inputs.raw.source import Source
 from bktools.inputs.table import Rows
 
 _SIDES = {"Winien": "debit", "Ma": "credit"}

@@ -9,9 +9,9 @@ from bktools.caller import argument_name, is_command
 from bktools.errors import ArgumentError
 from bktools.inputs.formats import datev, fec, jpk, saft, sie
 from bktools.inputs.formats.format import Books
-from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
 from bktools.inputs.options import Options
+from bktools.inputs.raw.source import Source
 from bktools.inputs.reading import Reading
 from bktools.wording import Sentence
 

@@ -12,7 +12,7 @@ from decimal import Decimal
 from bktools.inputs import cells
 from bktools.inputs.formats.format import POSTING, Books, Total, company_in_file, day_of, made_table
 from bktools.inputs.formats.xml_records import Record, records
-from bktools.inputs.grids.source import Source
+from bktools.inputs.raw.source import Source
 from bktools.inputs.table import Rows
 
 _ACCOUNTS = ("Account", "GeneralLedger")

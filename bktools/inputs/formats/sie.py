@@ -16,9 +16,9 @@ from typing import NamedTuple, TypeAlias
 
 from bktools.caller import setting
 from bktools.inputs.formats.format import NUMBER, Books, company_in_file, day_of, made_table
-from bktools.inputs.grids.encoding import encoding_named, is_utf8
-from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import note
+from bktools.inputs.raw.encoding import encoding_named, is_utf8
+from bktools.inputs.raw.source import Source
 from bktools.inputs.table import Rows, no_collection
 
 _FIRST = re.compile(r"\s*#(?:FLAGGA|PROGRAM|FORMAT|GEN|SIETYP)\s", re.IGNORECASE)
@@ -154,7 +154,7 @@ def read(file: Source, encoding: str | None) -> Books:
         return Books(made_table(file, rows, "SIE", encoding=encoding, company=company))
     lines = contents.with_own_date
     notes = [note("date_of_voucher", count=len(lines), lines=lines[:4])] if lines else []
-    form = f"SIE type {contents.value('SIETYP') or '4'}"
+    form = f"SIE {contents.value('SIETYP') or '4'}"
     # An account's postings must have this sum: its closing less its opening balance, or its result.
     opening, closing, results = map(contents.balances, ("IB", "UB", "RES"))
     moved = {code: amount - opening.get(code, Decimal()) for code, amount in closing.items()}

@@ -14,8 +14,8 @@ from xml.parsers import expat
 
 from bktools.errors import InputError
 from bktools.inputs.formats.format import NUMBER, Total
-from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import damaged
+from bktools.inputs.raw.source import Source
 
 _DEEPEST = 64
 # The messages of expat for a file that ends too early.

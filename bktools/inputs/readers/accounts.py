@@ -23,10 +23,10 @@ from bktools.inputs import cells, terms
 from bktools.inputs.assignment import MONEY, ask_for, candidates, split_accounts
 from bktools.inputs.fields import Column, fields_of, have_digits, options_of
 from bktools.inputs.formats.registry import opened_books
-from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
 from bktools.inputs.mappings import options_with
 from bktools.inputs.options import TableOptions, takes_options
+from bktools.inputs.raw.source import Source
 from bktools.inputs.reading import Reading, Step, read_by_steps
 from bktools.inputs.table import Table
 from bktools.inputs.values.days import is_day

@@ -21,11 +21,11 @@ from bktools.inputs import cells
 from bktools.inputs.assignment import MONEY, ask_for, candidates
 from bktools.inputs.fields import fields_of
 from bktools.inputs.formats.registry import refuse_ledgers
-from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
 from bktools.inputs.mappings import options_with
 from bktools.inputs.options import EntriesOptions, plus, takes_options
 from bktools.inputs.question import call_of
+from bktools.inputs.raw.source import Source
 from bktools.inputs.reading import Reading, Step, read_by_steps
 from bktools.inputs.values import names
 from bktools.inputs.values.approvals import read_approvals

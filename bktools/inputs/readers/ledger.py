@@ -24,10 +24,10 @@ from bktools.inputs.assignment import ask_for, candidates, split_accounts
 from bktools.inputs.fields import IBAN, Column, are_account_codes, may_be_account, most
 from bktools.inputs.formats.format import Books
 from bktools.inputs.formats.registry import opened_books
-from bktools.inputs.grids.source import Source
 from bktools.inputs.mappings import options_with
 from bktools.inputs.notes import Note, note
 from bktools.inputs.options import LedgerOptions, filled_fields, takes_options
+from bktools.inputs.raw.source import Source
 from bktools.inputs.reading import Reading, Step, read_by_steps
 from bktools.inputs.values.amounts import LONGEST, Figures
 from bktools.inputs.values.currencies import own_currency

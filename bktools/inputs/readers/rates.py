@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from bktools.frames import schema
 from bktools.inputs import cells, terms
 from bktools.inputs.assignment import ask_column, candidates
-from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
+from bktools.inputs.raw.source import Source
 from bktools.inputs.reading import Reading, read_by_steps
 from bktools.inputs.values.amounts import Figures
 from bktools.inputs.values.money import read_date

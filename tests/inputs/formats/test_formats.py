@@ -16,7 +16,7 @@ import bktools
 from bktools.caller import command
 from bktools.errors import ArgumentError, InputError, QuestionError
 from bktools.inputs.formats.registry import FORMATS, recognised
-from bktools.inputs.grids.source import Source
+from bktools.inputs.raw.source import Source
 
 FILES = Path(__file__).parent / "files"
 EXPECTED = json.loads((FILES / "expected.json").read_text(encoding="utf-8"))

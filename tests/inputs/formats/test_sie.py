@@ -79,8 +79,8 @@ def test_what_does_not_agree(write, old, new, why):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (HEAD, "is a SIE type 4 file without postings"),
-        (HEAD.replace("#SIETYP 4", "#SIETYP 1"), "is a SIE type 1 file without postings"),
+        (HEAD, "is a SIE 4 file without postings"),
+        (HEAD.replace("#SIETYP 4", "#SIETYP 1"), "is a SIE 1 file without postings"),
         (HEAD + VOUCHERS[: VOUCHERS.index("#TRANS 1930")], "line 35: the voucher .* is not closed"),
         (HEAD + "#TRANS 1930 {} 5.00\n", "line 35: #TRANS is in no voucher"),
         (HEAD + VOUCHERS.replace('"Tåg Göteborg"', '"Tåg'), "line 35: a quote or a brace is not closed"),

@@ -1,4 +1,4 @@
-"""Workbooks → grids of text: numbers as Excel shows them, dates in ISO form."""
+"""Workbooks → raw tables of text: numbers as Excel shows them, dates in ISO form."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bktools.errors import InputError, SheetNotFoundError
 from bktools.frames import schema
 from bktools.frames.parquet import MIB, UNPACKED
 from bktools.inputs.notes import damaged
-from bktools.inputs.table import Grid, Mask, no_collection
+from bktools.inputs.table import Mask, RawTable, no_collection
 from bktools.wording import words
 
 _ZIP = b"PK"
@@ -41,7 +41,7 @@ _ZEROS = re.compile(
 )
 
 
-def read_workbook(data: bytes, sheet: str | int | None, source: str) -> list[Grid]:
+def read_workbook(data: bytes, sheet: str | int | None, source: str) -> list[RawTable]:
     """Return the sheet that is asked for, else all that are shown and hold cells.
 
     A workbook that cannot be read, is locked, is larger than it may be, or has no such sheet is an
@@ -55,7 +55,7 @@ def read_workbook(data: bytes, sheet: str | int | None, source: str) -> list[Gri
         for name in names:
             parts.refuse_cells(name)
         with no_collection():
-            grids = [_grid(book, name, parts) for name in names]
+            raw_tables = [_raw_table(book, name, parts) for name in names]
     except InputError:
         raise
     except calamine.PasswordError:
@@ -66,9 +66,10 @@ def read_workbook(data: bytes, sheet: str | int | None, source: str) -> list[Gri
             raise
         why = " ".join(str(error).split())[:200] or type(error).__name__
         raise damaged(source, "no_workbook", why=why) from None
-    if not data.startswith(_ZIP) and any("\0" in cell for grid in grids for row in grid.head for cell in row):
+    rows = (row for raw in raw_tables for row in raw.head)
+    if not data.startswith(_ZIP) and any("\0" in cell for row in rows for cell in row):
         raise damaged(source, "half_texts")
-    filled = [grid for grid in grids if any(map(any, grid.head))]
+    filled = [raw for raw in raw_tables if any(map(any, raw.head))]
     if not filled:
         raise damaged(source, "empty_workbook")
     return filled
@@ -90,7 +91,7 @@ def _asked(book: Any, sheet: str | int | None, source: str) -> list[str]:
     return shown or names
 
 
-def _grid(book: Any, name: str, parts: _Parts) -> Grid:
+def _raw_table(book: Any, name: str, parts: _Parts) -> RawTable:
     rows = book.get_sheet_by_name(name).to_python(skip_empty_area=False)
     columns: list[pa.Array] = []
     numbers: list[Mask] = []
@@ -99,7 +100,7 @@ def _grid(book: Any, name: str, parts: _Parts) -> Grid:
         are_numbers = {*kinds} & {int, float}
         columns.append(_texts(cells, {*kinds}))
         numbers.append(np.fromiter(map(are_numbers.__contains__, kinds), bool, len(kinds)))
-    return Grid(
+    return RawTable(
         [pa.chunked_array([column], schema.TEXT) for column in parts.with_zeros(name, columns)],
         np.arange(1, len(rows) + 1, dtype=np.int64),
         sheet=name,

@@ -12,7 +12,7 @@ from bktools.frames import schema
 from bktools.frames.incoming import plain_column
 from bktools.frames.parquet import parquet_table
 from bktools.inputs.notes import note
-from bktools.inputs.table import Grid
+from bktools.inputs.table import RawTable
 
 _BYTES = (
     pa.types.is_binary,
@@ -22,7 +22,7 @@ _BYTES = (
 )
 
 
-def read_parquet(data: bytes, source: str) -> Grid:
+def read_parquet(data: bytes, source: str) -> RawTable:
     """Return the cells of a Parquet file as text; a file that is damaged or too large is an `InputError`."""
     table, left_out = parquet_table(data, source=source)
     read = [
@@ -34,7 +34,7 @@ def read_parquet(data: bytes, source: str) -> Grid:
     columns = [
         pa.chunked_array([[name], *text.chunks], schema.TEXT) for name, _, text in read if text is not None
     ]
-    return Grid(
+    return RawTable(
         columns,
         np.arange(1, table.num_rows + 2, dtype=np.int64),
         numbers=[

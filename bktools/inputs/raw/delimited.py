@@ -1,4 +1,4 @@
-"""Delimited text → a grid of cells, to the letter."""
+"""Delimited text → a raw table of cells, to the letter."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from bktools.frames import schema
 from bktools.frames.delimited import SIGNS
 from bktools.inputs import cells
 from bktools.inputs.fields import fields_of
-from bktools.inputs.grids.encoding import Reading, read_text
 from bktools.inputs.notes import damaged
-from bktools.inputs.table import HEAD_ROWS, Body, Grid, Rows, stacked
+from bktools.inputs.raw.encoding import Reading, read_text
+from bktools.inputs.table import HEAD_ROWS, Body, RawTable, Rows, stacked
 
 # Where several part the rows alike, a comma may be a decimal mark.
 _DELIMITERS = "\t;,|^~¢§¦"
@@ -50,7 +50,7 @@ def read_delimited(
     delimiter: str | None = None,
     encoding: str | None = None,
     has_quotes: bool = True,
-) -> tuple[Grid, Reading]:
+) -> tuple[RawTable, Reading]:
     """Return the cells of a delimited text, and how its bytes were read.
 
     Without `has_quotes`, a quote is a character like any other.
@@ -63,8 +63,8 @@ def read_delimited(
     if mark != "\t":
         # Some programs write a tab behind each quoted cell.
         text = text.replace(f'"\t{mark}'.encode(), f'"{mark}'.encode())
-    grid = _grid(text, mark, source, has_quotes=has_quotes)
-    return _as_shown(replace(grid, encoding=reading.encoding), text), reading
+    raw = _raw_table(text, mark, source, has_quotes=has_quotes)
+    return _as_shown(replace(raw, encoding=reading.encoding), text), reading
 
 
 def delimiter_of(text: bytes, kind: str) -> str:
@@ -97,7 +97,7 @@ def _rows_of(text: str, mark: str) -> Iterator[list[str]]:
         return
 
 
-def _grid(text: bytes, mark: str, source: str, *, has_quotes: bool) -> Grid:
+def _raw_table(text: bytes, mark: str, source: str, *, has_quotes: bool) -> RawTable:
     """Return the first rows as Python reads them; the others by Arrow where all have one width."""
     rows, widths = Rows(), list[int]()
     widest = count = 0
@@ -117,7 +117,7 @@ def _grid(text: bytes, mark: str, source: str, *, has_quotes: bool) -> Grid:
         widths += [len(row)] * (len(rows) <= HEAD_ROWS)
     else:
         body = rows.body()
-    return Grid(body.columns, body.lines, widths, delimiter=mark)
+    return RawTable(body.columns, body.lines, widths, delimiter=mark)
 
 
 def _refuse_cells(columns: int, missing: int, source: str, line: int) -> None:
@@ -151,18 +151,18 @@ def _careful_rows(text: bytes, mark: str, source: str, *, has_quotes: bool = Tru
         raise damaged(source, code, line, **facts) from None
 
 
-def _as_shown(grid: Grid, text: bytes) -> Grid:
-    """Return the grid with ="0400" as 0400, and without the apostrophes by which `to_csv` leads formulas.
+def _as_shown(raw: RawTable, text: bytes) -> RawTable:
+    """Return the raw table, ="0400" as 0400, without the apostrophes with which `to_csv` leads formulas.
 
     An apostrophe is taken away only where the whole file is as `to_csv` writes it for spreadsheets, and where
     one leads every formula. Anywhere else it may belong to the text.
     """
-    is_of_to_csv = grid.encoding == "utf-8-sig" and grid.delimiter in {",", ";"} and not text.startswith(b'"')
-    is_led = is_of_to_csv and b"'" in text and b"\r\n" in text and not any(map(_has_formula, grid.columns))
+    is_of_to_csv = raw.encoding == "utf-8-sig" and raw.delimiter in {",", ";"} and not text.startswith(b'"')
+    is_led = is_of_to_csv and b"'" in text and b"\r\n" in text and not any(map(_has_formula, raw.columns))
     # A search for one byte is much faster than one for two.
     if b"=" in text and b'="' in text:
-        grid = _replaced(grid, _KEPT, '"')
-    return _replaced(grid, _LED) if is_led else grid
+        raw = _replaced(raw, _KEPT, '"')
+    return _replaced(raw, _LED) if is_led else raw
 
 
 def _has_formula(column: pa.ChunkedArray) -> bool:
@@ -170,17 +170,17 @@ def _has_formula(column: pa.ChunkedArray) -> bool:
     return bool((cells.matches(column, _FORMULA) & ~others).any())
 
 
-def _replaced(grid: Grid, pattern: str, doubled: str = "") -> Grid:
-    """Return the grid with the pattern's group in place of the cells that it matches."""
+def _replaced(raw: RawTable, pattern: str, doubled: str = "") -> RawTable:
+    """Return the raw table with the pattern's group in place of the cells that it matches."""
     columns = []
-    for column in grid.columns:
+    for column in raw.columns:
         rows, shown = cells.matches(column, pattern), column
         if rows.any():
             shown = pc.replace_substring_regex(column, pattern, r"\1")
             shown = pc.replace_substring(shown, doubled * 2, doubled) if doubled else shown
             shown = pc.if_else(pa.array(rows), shown, column)
         columns.append(shown)
-    return replace(grid, columns=columns)
+    return replace(raw, columns=columns)
 
 
 _BLOCK = 1 << 22

@@ -1,4 +1,4 @@
-"""A file that is looked into, and read to grids once, however often it is tried with other options."""
+"""A file that is looked into, and read to raw tables once, however often it is tried with other options."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 from bktools.caller import argument_name
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.parquet import MIB
-from bktools.inputs.grids.encoding import Reading
 from bktools.inputs.notes import damaged
 from bktools.inputs.options import Options
-from bktools.inputs.table import Grid
+from bktools.inputs.raw.encoding import Reading
+from bktools.inputs.table import RawTable
 from bktools.wording import Sentence, reason_of
 
 LARGEST = 2 << 30
@@ -36,9 +36,9 @@ _COMMENT = re.compile(r"(?s)<!--.*?-->")
 
 
 class Read(NamedTuple):
-    """The grids of a file: the sheets of a workbook, or one table; and how the bytes of a text were read."""
+    """The raw tables of a file: the sheets of a workbook, or one; and how the bytes of a text were read."""
 
-    grids: list[Grid]
+    raw_tables: list[RawTable]
     text: Reading | None = None
 
 
@@ -121,7 +121,7 @@ class Source:
                 raise self.error("not_read" if of_books else "not_read_entries", name=name)
 
     def read(self, options: Options) -> Read:
-        """Return the grids by the options that say how bytes become cells."""
+        """Return the raw tables by the options that say how bytes become cells."""
         self.refuse_not_read()
         how = {name: options.get(name) for name in ("delimiter", "encoding", "sheet")}
         for name, value in how.items():
@@ -130,25 +130,25 @@ class Source:
                 raise ArgumentError(argument_name(name), rule, value)
         key = (*how.values(),)
         if key not in self._read:
-            self._read[key] = self._grids(**how)
+            self._read[key] = self._raw_tables(**how)
         return self._read[key]
 
-    def _grids(self, delimiter: str | None, encoding: str | None, sheet: str | int | None) -> Read:
+    def _raw_tables(self, delimiter: str | None, encoding: str | None, sheet: str | int | None) -> Read:
         data = self.data()
         if not data or data.isspace():
             raise self.error("empty_file")
         if self.form == "workbook":
-            from bktools.inputs.grids.workbook import read_workbook
+            from bktools.inputs.raw.workbook import read_workbook
 
             return Read(read_workbook(data, sheet, self.name))
         if self.form == "Parquet":
-            from bktools.inputs.grids.parquet import read_parquet
+            from bktools.inputs.raw.parquet import read_parquet
 
             return Read([read_parquet(data, self.name)])
-        from bktools.inputs.grids.delimited import read_delimited
+        from bktools.inputs.raw.delimited import read_delimited
 
-        grid, text = read_delimited(data, self.kind, delimiter=delimiter, encoding=encoding, source=self.name)
-        return Read([grid], text)
+        raw, text = read_delimited(data, self.kind, delimiter=delimiter, encoding=encoding, source=self.name)
+        return Read([raw], text)
 
 
 @cache

@@ -1,1 +1,0 @@
-"""Bytes → a grid of text cells: delimited text, workbooks and Parquet."""

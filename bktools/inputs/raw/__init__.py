@@ -1,0 +1,1 @@
+"""Bytes → a raw table of text cells: delimited text, workbooks and Parquet."""
