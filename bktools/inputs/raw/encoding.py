@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from bktools.caller import argument_name
 from bktools.errors import ArgumentError
 from bktools.inputs import terms
 from bktools.inputs.notes import damaged
@@ -104,7 +103,7 @@ def encoding_named(encoding: str) -> str:
         b"".decode(encoding)
         return codecs.lookup(encoding).name
     except (LookupError, TypeError):
-        raise ArgumentError(argument_name("encoding"), Sentence("rule.encoding"), encoding) from None
+        raise ArgumentError("encoding", Sentence("rule.encoding"), encoding) from None
 
 
 def _by_letters(data: bytes, headings_in: Callable[[str], set[str]]) -> Reading:
