@@ -183,10 +183,17 @@ def ask_amount(reading: Reading, *, is_doubtful: bool = False) -> None:
 
 
 def pairs_with_currency(reading: Reading) -> list[Choice]:
-    """Return the options for other amounts that have a currency of their own beside them."""
+    """Return the options for other amounts with a currency of their own, beside them or in the heading."""
     beside = candidates(reading, "currency")
-    ways = [_with_its_currency(reading, place, beside) for place in candidates(reading, "amount")]
-    return [way for way in ways if "currency" in way["columns"]]
+    own = terms.currencies_in(reading.heading("amount")) if reading.has("amount") else ()
+    ways = list[Choice]()
+    for place in candidates(reading, "amount"):
+        way, column = _with_its_currency(reading, place, beside), reading.seen(place)
+        if "currency" in way["columns"]:
+            ways.append(way)
+        elif terms.currencies_in(column.heading) not in ((), own) and not column.says_another_amount:
+            ways.append({"columns": {"amount": column.heading, "currency": ""}})
+    return ways
 
 
 def _with_its_currency(reading: Reading, place: int, beside: Sequence[int]) -> Choice:

@@ -38,7 +38,7 @@ _UNSOUND = re.compile(
     # A sign between figures, which is a space between thousands in another encoding.
     r"|\d[†‡•˙ˇ˘]\d"
     r"|\b[A-Z][À-ÖØ-Þ][a-zà-öø-ÿ]"
-    rf"|[a-z][{_CAPITALS}](?:[a-z]|\b)"
+    rf"|[a-z{_CAPITALS.lower()}][{_CAPITALS}]"
 )
 _EASTERN = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff61-\uff9f]")
 _LONE_EASTERN = re.compile(rf"[A-Za-z]{_EASTERN.pattern}(?=[A-Za-z])|[A-Za-z]{_EASTERN.pattern}\b")
