@@ -54,7 +54,7 @@ def _ask_of_weak_heading(reading: Reading, field: Field) -> None:
     own = reading.seen(reading.places[field.name]) if reading.has(field.name) else None
     strong = [table for group in field.groups for table in group if table not in weak]
     # A name that several accounts have is that of their group, where another column has one for each.
-    is_of_group = field.type == "name" and own is not None and own.repeats
+    is_of_group = field.type == "name" and own is not None and len(own.kinds) < 0.9 * len(own.sample)
     is_certain = own is None or reading.is_asked(field.name) or (own.is_headed(*strong) and not is_of_group)
     if own is None or is_certain or not weak or (tells and tells(own)):
         return

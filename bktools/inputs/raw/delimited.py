@@ -62,8 +62,8 @@ def read_delimited(
     mark = delimiter or delimiter_of(text, kind)
     for pad in "\t ":
         # Some programs write a tab behind each quoted cell, or spaces around it.
-        if mark != pad and (pad == "\t" or f'{mark} "'.encode() in text[:_SAMPLE_BYTES]):
-            text = text.replace(f'"{pad}{mark}'.encode(), f'"{mark}'.encode())
+        if mark != pad and f'"{pad}{mark}'.encode() in text:
+            text = re.sub(f'(?<!")"{pad}{re.escape(mark)}'.encode(), f'"{mark}'.encode(), text)
     raw = _raw_table(text, mark, source, has_quotes=has_quotes)
     return _as_shown(replace(raw, encoding=reading.encoding), text), reading
 
