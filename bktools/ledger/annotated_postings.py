@@ -231,7 +231,7 @@ def with_account_numbers(
 
 
 def vouchers_of(lines: Columns) -> Numbers:
-    """Number the vouchers: by their names, else by documents that balance, else by lines that add up to 0."""
+    """Number the vouchers: by names, else by documents, lines, or texts of a day, that add up to 0."""
     code = lines.voucher.copy()
     if (code < 0).all():
         document = lines.document
@@ -249,6 +249,11 @@ def vouchers_of(lines: Columns) -> Numbers:
         is_alone = np.maximum.reduceat(account, begins) == np.minimum.reduceat(account, begins)
         is_end[np.flatnonzero(is_end)[is_alone]] = False
         code[unnamed[1:]] = len(lines) + is_end.cumsum()[:-1]
+    elif len(unnamed):
+        # Rows by account: those of a day and a text are a voucher, if they balance.
+        receipt, first = number(lines.day[unnamed], lines.text[unnamed])
+        if (sums(receipt, len(first), lines.cents[unnamed]) == 0).mean() >= HABIT:
+            code[unnamed] = len(lines) + receipt
     # A number that is used again on another day is another voucher, if each day balances by itself.
     days, first = number(code, lines.day)
     of_day, balance = code[first], sums(days, len(first), lines.cents)

@@ -17,7 +17,7 @@ from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, DATE, TEXT, to_pandas
 from bktools.ledger.findings import Finding, day_of, findings_of
 from bktools.ledger.ledger_match import LedgerMatch
-from bktools.ledger.matched_tables import CODES, MatchedTables, as_money, month_of, rows_of
+from bktools.ledger.matched_tables import CODES, OF_GROUP, MatchedTables, as_money, month_of, rows_of
 from bktools.ledger.tax_rates import WHOLE
 from bktools.ledger.verdict import Status
 from bktools.ledger.whole_numbers import first_rows
@@ -95,7 +95,7 @@ def _unchecked(matched: MatchedTables, words: Words) -> list[str]:
 
 # ---- control totals
 
-BY, OF_GROUP = ["account", "month"], ["group", "account"]
+BY = ["account", "month"]
 SUMS = ("exported", "foreign", "ledger", "on_other_accounts", "not_from_export")
 
 
@@ -199,4 +199,5 @@ def _postings(matched: MatchedTables) -> pd.DataFrame:
     status[matched.postings["is_from_no_export"].to_numpy()] = NOT_FROM_EXPORT
     table = with_column(ledger, "status", pa.array(status, TEXT, from_pandas=True))
     table = with_column(table, "entry_id", matched.inputs.exported.column("entry_id").take(at))
+    table = table.take(np.argsort(matched.inputs.order))
     return to_pandas(table.select(in_reading_order(table.column_names)))

@@ -96,7 +96,7 @@ class Telling:
         (status,) = states
         draft.decide(x.e, status)
         shown = self._own_first(x, shown)
-        rows = self.papers.first_rows(shown)
+        rows = self.papers.first_rows(shown, x.account)
         if status == Status.ANOTHER_ACCOUNT:  # the posting on that account first
             other = self.papers.row_on_another(shown, x)
             draft.is_held[other] = True
