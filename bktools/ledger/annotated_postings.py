@@ -27,6 +27,8 @@ from bktools.ledger.whole_numbers import (
 
 # Where each voucher is closed before the next begins, the running total is zero after so many lines at most.
 LONGEST_VOUCHER = 20
+# Lines of a voucher may have texts of their own, but for their first words; more words tell no more of them.
+MOST_WORDS = 6
 # A contra account of so many vouchers, or of so much of the money, is a main one; any other one is seldom.
 OFTEN = 0.1
 
@@ -250,16 +252,30 @@ def vouchers_of(lines: Columns) -> Numbers:
         is_end[np.flatnonzero(is_end)[is_alone]] = False
         code[unnamed[1:]] = len(lines) + is_end.cumsum()[:-1]
     elif len(unnamed):
-        # Rows by account: those of a day and a text are a voucher, if they balance.
-        receipt, first = number(lines.day[unnamed], lines.text[unnamed])
-        if (sums(receipt, len(first), lines.cents[unnamed]) == 0).mean() >= HABIT:
-            code[unnamed] = len(lines) + receipt
+        code[unnamed] = _by_texts(lines, unnamed)
     # A number that is used again on another day is another voucher, if each day balances by itself.
     days, first = number(code, lines.day)
     of_day, balance = code[first], sums(days, len(first), lines.cents)
     size = 2 * len(lines)
     again = ((sums(of_day, size) > 1) & ~among(size, of_day[balance != 0]))[code]
     return number(code, np.where(again, lines.day, 0))[0] if again.any() else number(code)[0]
+
+
+def _by_texts(lines: Columns, rows: Numbers) -> Numbers:
+    """Number vouchers without names: the lines of a day whose texts begin alike, if these add up to 0.
+
+    A line alone is its voucher, and all are where lines are left that do not add up.
+    """
+    alone = len(lines) + rows
+    code, texts = alone.copy(), lines.table["text"][rows].fill_null("")
+    left = np.arange(len(rows))
+    for most in (None, *range(MOST_WORDS, 0, -1)):
+        begins = texts[left] if most is None else texts[left].str.split(" ").list.head(most).list.join(" ")
+        receipt, first = number(lines.day[rows[left]], codes(begins))
+        adds_up = (sums(receipt, len(first), lines.cents[rows[left]]) == 0)[receipt]
+        code[left[adds_up]] = alone[left[first]][receipt[adds_up]]
+        left = left[~adds_up]
+    return code if len(left) <= (1 - HABIT) * len(rows) else alone
 
 
 # ---- contra accounts: creditors, a bank, a card, a clearing account

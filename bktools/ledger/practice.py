@@ -105,8 +105,7 @@ class Practice:
         """Whether vouchers carry texts, and this one is of none of these entries."""
         if self.carried is None:
             return False
-        texts = (x.text(self.carried) for x in entries)
-        return not any(own and own <= text for own in texts)
+        return not any(x.is_carried_by(text, self.carried) for x in entries)
 
     def is_of_another(self, group: Group, piece: Piece) -> bool:
         """Whether the text of a piece names an entry, and none of this group.
