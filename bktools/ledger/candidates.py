@@ -72,12 +72,6 @@ class Entry:
         """Return the words of some of its texts."""
         return words(*(getattr(self, name) for name in fields))
 
-    def is_carried_by(self, text: frozenset[str], fields: Iterable[str]) -> bool:
-        """Whether a text has the words of some of its texts, or is one of them that was cut inside of a word."""
-        own, words = self.text(fields), self.text(FIELDS)
-        is_cut = [any(word.startswith(end) for word in words - text) for end in text - words] == [True]
-        return bool(own) and (own <= text or is_cut)
-
     @functools.cached_property
     def names(self) -> list[frozenset[str]]:
         """The words that name it: its ID; its own document; its description, of two words at least."""

@@ -147,7 +147,7 @@ class Matching:
     group, part : arrays
         Of each pair: its group and its part.
     is_singular : array of bool
-        Of each pair: whether no other group, and no other part, has its accounts and total.
+        Of each pair: whether no other group, and no other part, has its accounts and total in its stretch.
     is_shown : array of bool
         Of each group: whether any part has its accounts and total.
     """
@@ -258,9 +258,9 @@ def matching_of(
     if len(g):
         lot_of_part = places(of_part, lots)
         p = np.flatnonzero(among(len(lots), lot[g])[lot_of_part])
-        more_g, more_p = _counted(lot[g], groups.due[g], lot_of_part[p], parts.day[p], gate)
+        more_g, more_p, is_single = _counted(lot[g], groups.due[g], lot_of_part[p], parts.day[p], gate)
         group, part = np.append(group, g[more_g]), np.append(part, p[more_p])
-        singular = np.append(singular, np.zeros(len(more_g), np.bool_))
+        singular = np.append(singular, is_single)
     assert (groups.accounts[group] == parts.accounts[part]).all(), "pairs have equal accounts"
     assert (groups.total[group] == parts.total[part]).all(), "pairs have equal totals"
     pairs = Matching(unit, groups, parts, clock, gate, group, part, singular, is_shown)
@@ -294,8 +294,11 @@ def _clock_of(groups: EntryGroups, group: Numbers, day: Numbers, own: str) -> tu
 
 def _counted(
     of_group: Numbers, due: Numbers, of_part: Numbers, day: Numbers, gate: Gate
-) -> tuple[Numbers, Numbers]:
-    """Return the pairs of the stretches of days with as many parts as groups, by their places."""
+) -> tuple[Numbers, Numbers, Flags]:
+    """Return the pairs of the stretches of days with as many parts as groups, by their places.
+
+    Also of each pair whether its stretch has no other one.
+    """
     is_part = np.repeat([False, True], [len(of_group), len(of_part)])
     place = np.append(np.arange(len(of_group)), np.arange(len(of_part)))
     lot = np.append(of_group, of_part) * 2**32
@@ -310,7 +313,8 @@ def _counted(
     a, b = by_day[~is_part[by_day]], by_day[is_part[by_day]]
     is_late = ~_is_in(gate, day[place[b]] - due[place[a]])
     is_kept = ~among(len(order), stretch[a[is_late]])[stretch[a]]
-    return place[a[is_kept]], place[b[is_kept]]
+    a, b = a[is_kept], b[is_kept]
+    return place[a], place[b], sums(stretch[a], len(order))[stretch[a]] == 1
 
 
 def ranked_matchings(entries: Columns, books: AnnotatedPostings, style: str | None = None) -> list[Matching]:

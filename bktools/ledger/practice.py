@@ -105,7 +105,8 @@ class Practice:
         """Whether vouchers carry texts, and this one is of none of these entries."""
         if self.carried is None:
             return False
-        return not any(x.is_carried_by(text, self.carried) for x in entries)
+        texts = (x.text(self.carried) for x in entries)
+        return not any(own and own <= text for own in texts)
 
     def is_of_another(self, group: Group, piece: Piece) -> bool:
         """Whether the text of a piece names an entry, and none of this group.
