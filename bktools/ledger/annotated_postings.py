@@ -22,6 +22,7 @@ from bktools.ledger.whole_numbers import (
     largest,
     number,
     places,
+    runs,
     sums,
 )
 
@@ -117,6 +118,11 @@ class AnnotatedPostings:
         """Whether the cost sides are without tax."""
         return bool(self.rates)
 
+    @functools.cached_property
+    def is_of_one(self) -> Flags:
+        """Of each voucher, whether it is whole for its one account of the entries, with the tax beside it."""
+        return np.asarray((self.accounts == 1) & (not self.has_nets))
+
     def without_tax(self, is_tax: Flags, rates: Iterable[int]) -> AnnotatedPostings:
         """Return the ledger without the tax beside its costs."""
         return replace(self, is_cost=self.is_cost & ~is_tax, rates=tuple(sorted({*rates})))
@@ -155,7 +161,7 @@ class AnnotatedPostings:
 
         An account is NONE for all of the voucher. Returns also which of the vouchers each row is of.
         """
-        is_part = (account != NONE) & ((self.accounts[v] != 1) | self.has_nets)
+        is_part = (account != NONE) & ~self.is_of_one[v]
         of_voucher, of_cell = np.full(self.count, -1), np.full(len(self.net) + 1, -1)
         of_voucher[v[~is_part]] = np.flatnonzero(~is_part)
         of_cell[self.cells_at(v[is_part], account[is_part])] = np.flatnonzero(is_part)
@@ -171,7 +177,7 @@ class AnnotatedPostings:
         """Return the rows of the postings of one voucher's cost side, or of its part on an account."""
         lines = self._lines_of(v)
         lines = lines[self.is_cost[lines]]
-        if account != NONE and (self.accounts[v] != 1 or self.has_nets):
+        if account != NONE and not self.is_of_one[v]:
             lines = lines[self.lines.account[lines] == account]
         return np.asarray(self.lines.row[lines])
 
@@ -187,8 +193,7 @@ class AnnotatedPostings:
 
     @functools.cached_property
     def _by_voucher(self) -> tuple[Numbers, Numbers]:
-        order = np.argsort(self.lines.v, kind="stable")
-        return order, np.searchsorted(self.lines.v[order], np.arange(self.count + 1))
+        return runs(self.lines.v, self.count)
 
     def texts(self, vouchers: Iterable[int]) -> dict[int, frozenset[str]]:
         """Return the words and numbers of vouchers."""

@@ -26,7 +26,18 @@ from bktools.ledger.booking_units import (
     gate_of,
     units_of_style,
 )
-from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, largest, number, places, sums
+from bktools.ledger.whole_numbers import (
+    NONE,
+    Columns,
+    Flags,
+    Numbers,
+    among,
+    largest,
+    number,
+    places,
+    runs,
+    sums,
+)
 
 # A unit that explains so many of the entries is not questioned.
 CLEAR = 0.99
@@ -67,8 +78,7 @@ class EntryGroups:
 
     @functools.cached_property
     def _by_group(self) -> tuple[Numbers, Numbers]:
-        order = np.argsort(self.of_entry, kind="stable")
-        return order, np.searchsorted(self.of_entry[order], np.arange(len(self.size) + 1))
+        return runs(self.of_entry, len(self.size))
 
     def members(self, group: int) -> list[int]:
         """Return the numbers of a group's entries."""
@@ -128,7 +138,7 @@ def voucher_parts(books: AnnotatedPostings, unit: BookingUnit) -> VoucherParts:
         total, accounts = books.gross[v], books.mix[account]
         if unit.part == ACCOUNT:
             # A voucher of one account has its tax beside it. One of several can be cut where it has no tax.
-            is_whole = (books.accounts[v] == 1) & (not books.has_nets)
+            is_whole = books.is_of_one[v]
             can_be_cut = books.has_nets | (total == books.on_used[v]) | books.has_no_tax[v]
             total = np.where(is_whole, total, np.where(can_be_cut, books.net[books.used], 0))
     is_part = total != 0
