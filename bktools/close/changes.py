@@ -206,21 +206,13 @@ def large_for_the_month(figures: Figures, rates: ExchangeRates | None) -> pl.Exp
 
 def headline_of(changes: pl.DataFrame, before: str, words: Words) -> list[str]:
     """Return the changes in few lines: what was exported by currency, then how many of each kind."""
-    lines = [
-        words(
-            f"change.headline_{row['change']}",
-            currency=row["currency"],
-            now=row["amount_after"],
-            by=abs(row["difference"]),
-            before=before,
-            share=row["percent"],
-        )
-        for row in changes.filter(c.table == EXPORTED, c.difference != 0).iter_rows(named=True)
-    ]
+    differing = changes.filter(c.table == EXPORTED, c.difference != 0)
+    facts = differing.select("change", "currency", now="amount_after", by=c.difference.abs(), share="percent")
+    lines = [words(f"change.headline_{row['change']}", before=before, **row) for row in facts.to_dicts()]
     entries = pl.max_horizontal("entries_before", "entries_after")
-    size = pl.when(c.table == HELD).then(entries).otherwise(1).sum().alias("size")
+    sizes = changes.with_columns(size=pl.when(c.table == HELD).then(entries).otherwise(1))
     for name in (HELD, "categories"):
-        rows = changes.filter(c.table == name).group_by("change", maintain_order=True).agg(size)
+        rows = sizes.filter(table=name).group_by("change", maintain_order=True).agg(c.size.sum())
         counts = rows.sort("size", descending=True, maintain_order=True).iter_rows()
         parts = [words("change.count", count=count, change=change) for change, count in counts]
         lines += [words("change.headline", table=name, counts=", ".join(parts))] if parts else []

@@ -54,7 +54,7 @@ def months_before(
         last=with_home(spent_in(met, last), rates),
         earlier=to_arrow(before.filter(c.fate != IN_DOUBT).select(GROUPS)),
         counted_before=to_arrow(pl.concat([rows.select("id") for rows in counted]))["id"],
-        left_open=to_arrow(left_open.sort("met_in", "date")),
+        left_open=to_arrow(left_open.sort("met_in", c.amount.abs(), descending=[False, True])),
     )
     elsewhere = pl.DataFrame(exported_elsewhere(scope.journal, scope.company)).rename({"entry_id": "id"})
     # The day of the close is taken from the calendar of this machine, as its month is.

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.close.actions import UNKNOWN, StepResults
-from bktools.close.entries import unsent
+from bktools.close.entries import CHANGED, unsent
 from bktools.contract import rules
 from bktools.currencies import MINOR_UNITS
 from bktools.errors import ArgumentError, PlanError
@@ -187,6 +187,10 @@ def record_and_approve(
     return "" if approved_by is None else approve(journal, company, month, by=approved_by)
 
 
+# The command that records a correction in the ERP.
+RECORDING = "verify --ledger LEDGER --entries FILE --month YYYY-MM --record --by NAME"
+
+
 def step_results(
     scope: CloseScope,
     after: Reconciliation,
@@ -208,7 +212,11 @@ def step_results(
         created=created,
         unknown_outcomes={batch: scope.journal.resolve_command(batch, scope.company) for batch in in_doubt},
         own=own,
-        commands={UNKNOWN: _import_accounts(scope), **dict.fromkeys(CLEARED, clear)},
+        commands={
+            UNKNOWN: _import_accounts(scope),
+            CHANGED: scope.journal.command(RECORDING, scope.company),
+            **dict.fromkeys(CLEARED, clear),
+        },
     )
 
 

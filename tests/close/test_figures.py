@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 from step_results import entries_of, finding, made
 
-import bktools
 from bktools.close.actions import CHANGED
 from bktools.close.entries import ENTRY_COLUMNS, OF_REASON
 from bktools.close.figures import LARGEST, LARGEST_OF_OTHERS, Figures
@@ -232,26 +231,3 @@ def test_an_entry_is_held_back_by_one_reason():
     assert step_of(words("de"), steps["no_category"]).why.endswith(
         "in den Zahlen unter einem anderen Grund gezählt: 1 Eintrag"
     )
-
-
-def test_lines_of_one_id_that_differ_are_one_entry(samples, closed):
-    """The first line is held back, in the figures as in the journal; no sum has the amounts of both."""
-    entries = bktools.read_entries(samples[1])
-    both = pd.concat([entries, entries[entries["currency"] == "EUR"].head(1).assign(amount=401.0)])
-    both.attrs = entries.attrs
-    close = closed(both, month="2026-10", apply=True)
-    [held] = [part for part in close.figures.by("fate") if part["fate"] == "held_back"]
-    recorded = close.record.tables["totals"].to_pylist()
-    amounts = {row["currency"]: row["held_back_amount"] for row in recorded if row["held_back"]}
-    assert (held.entries, held.amounts) == (sum(row["held_back"] for row in recorded), amounts)
-    [line] = close.entries[close.entries["reason"] == "conflicting"].to_dict("records")
-    [step] = [action for action in close.actions if action.code == "conflicting"]
-    assert (step.entries, step.amounts) == (1, {"EUR": Decimal(str(line["amount"]))})
-
-
-@pytest.mark.parametrize("kind", [object, "datetime64[s]", pd.ArrowDtype(pa.date32())])
-def test_the_month_is_that_of_days_of_each_type(samples, closed, kind):
-    """Days of Python, pandas and Arrow are days: the month of a close is the one that its entries have."""
-    entries = bktools.read_entries(samples[1])
-    entries["date"] = entries["date"].dt.date if kind is object else entries["date"].astype(kind)
-    assert closed(entries).period == "2026-10"

@@ -6,7 +6,8 @@ import pytest
 
 from bktools.close.actions import (
     APART_BY,
-    OF_OUTCOMES,
+    OF_CREATED,
+    OF_JOBS,
     STEPS,
 )
 from bktools.close.changes import CATEGORIES, SUMS
@@ -21,7 +22,8 @@ ENGLISH = words("en")
 
 CODES = {
     *(code for code, _ in STEPS.values() if code),
-    *(code for outcomes in OF_OUTCOMES.values() for code in outcomes.values()),
+    *OF_JOBS.values(),
+    *OF_CREATED.values(),
     "in_doubt",
 }
 
