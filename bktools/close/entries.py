@@ -121,9 +121,9 @@ def entries_of_plan(plan: ExportPlan, outcomes: Mapping[str, str]) -> pl.DataFra
 
 def _with_sentences(table: pl.DataFrame, words: Words) -> pl.DataFrame:
     """Return entries with message and step of their reason; without facts there is nothing to tell."""
-    worded = table.select("reason", "facts").unique().drop_nulls()
-    worded = with_sentences(worded, words, "entry", code="reason", message="one", to_do="do")
-    named = table.drop("message", "to_do").join(worded, on=["reason", "facts"], how="left")
+    reasons = table.select("reason", "facts").unique().drop_nulls()
+    reasons = with_sentences(reasons, words, "entry", code="reason", message="one", to_do="do")
+    named = table.drop("message", "to_do").join(reasons, on=["reason", "facts"], how="left")
     return named.with_columns(c("message", "to_do").fill_null(""))
 
 

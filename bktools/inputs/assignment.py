@@ -94,6 +94,9 @@ def _matching(reading: Reading, field: Field, group: Sequence[str]) -> list[int]
         filled = [place for place in matching if not cells.are_blank(columns[place])]
         # An empty column of IDs, or of a needed field, is none; another one counts where it stands alone.
         matching = filled if field.identity or field.needed else filled or matching
+    if field.type == "words":
+        # What differs most from row to row says most.
+        matching.sort(key=lambda place: -len(reading.seen(place).kinds))
     # The same column twice is one, also where one of them has times behind its days.
     first = same_days(columns[matching[0]]) if len(matching) > 1 else None
     are_same = all(same_days(columns[place]).equals(first) for place in matching[1:])

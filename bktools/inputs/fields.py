@@ -295,6 +295,7 @@ def _are_words_of(*tables: str) -> Test:
 
 TYPES: Final[Mapping[str, Type]] = {
     "text": Type(is_text=True),
+    "words": Type(is_text=True),
     "day": Type(
         Column.are_days,
         offers=lambda column: (

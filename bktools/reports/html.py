@@ -44,7 +44,7 @@ SHOWN_ACTIONS = 8
 SHOWN_NEW = 10
 
 # The sections of the words for codes in a verification, by column.
-SECTIONS = {"severity": "severity", "check": "status", "who": "role"}
+SECTIONS = {"severity": "severity", "check": "status", "reason": "ledger", "who": "role"}
 # Fates of entries that wait for nobody.
 DONE = (EXPORTED, BEFORE, IN_BOOKS, LEFT_OUT)
 # Columns whose values have links to their entries.
