@@ -15,7 +15,8 @@ from bktools.journal.journal import Journal, has_none_yet, identity_of
 from bktools.journal.right_journal import problems
 from bktools.release import version_line
 from bktools.service import Service
-from bktools.settings import Settings, load_settings, source_in_words
+from bktools.settings import Settings, load_settings
+from bktools.settings.values import source_in_words
 from bktools.wording import words
 
 OK, WARNING, FAILED = "ok", "warning", "failed"

@@ -17,14 +17,9 @@ from bktools import disk
 from bktools.contract import rules
 from bktools.errors import ConfigurationError, StorageError
 from bktools.service import Service
-from bktools.settings import (
-    SANDBOX,
-    Settings,
-    company_names_path,
-    hidden,
-    kept_company_names,
-    load_settings,
-)
+from bktools.settings import SANDBOX, Settings, load_settings
+from bktools.settings.load import company_names_path, kept_company_names
+from bktools.settings.values import hidden
 from bktools.wording import LANGUAGES, Sentence, Words, reader, reason_of, words
 
 # The sandbox imports a web server, so it is imported only where one is started.

@@ -11,24 +11,23 @@ from typing import Any, Literal, SupportsIndex
 import pandas as pd
 
 from bktools.close.actions import actions_of
-from bktools.close.beside import (
-    budget_tables,
-    changes_since,
-    large_for_the_month,
-    named_budget,
-    rates_of_month,
-)
+from bktools.close.budget import budget_of, budget_tables, named_budget
+from bktools.close.changes import changes_since, large_for_the_month
 from bktools.close.close import Close, CloseRun
 from bktools.close.entries import entries_of
 from bktools.close.months import months_before
 from bktools.close.record import record_in, verified_months
-from bktools.close.scope import CloseScope, budget_of, ledger_of, month_to_close, table_with_source
 from bktools.close.steps import (
+    CloseScope,
     known_accounts,
+    ledger_of,
+    month_to_close,
+    rates_of_month,
     record_and_approve,
     require_writable_books,
     settle_first_export,
     step_results,
+    table_with_source,
     tables_of_service,
     unchecked_by,
 )
@@ -126,7 +125,7 @@ def close_month(
         1% of what was spent in the company's currency. All changes are in changes.csv.
     rates : mapping or path, optional
         What one unit of each currency is worth in the company's own, as in `spend`: the report then has all
-        amounts in the company's own currency, too. They are kept with the month, for its next close.
+        amounts in the company's own currency, too. An applied close keeps them for the next one.
     budget : DataFrame, optional
         The month's budget, as in `versus`: the columns of a key, such as `category_name`, and `amount`.
     language : str, optional
@@ -196,7 +195,7 @@ def close_month(
         rates = rates_of_month(scope, tables["entries"], rates)
         # Load, reconcile, create accounts.
         tables |= tables_of_service(scope, tables["entries"], categories=categories, employees=employees)
-        budget = named_budget(scope, budget, tables, rates)
+        budget = named_budget(budget, period, tables, rates)
         before = after = reconcile_accounts(erp_chart, tables["accounts"], tables["categories"])
         scope.seen("reconciled", before)
         created = create_with(journal, before, service, apply=apply, new_chart=new_chart)
@@ -228,7 +227,7 @@ def close_month(
         is_large = large_for_the_month(figures, rates) if is_large is None else is_large
         verified = verified_months(journal, company)
         changes = changes_since(scope, last_month, record, tables["accounts"], sent, is_large)
-        results = step_results(scope, after, created, plan, entries_of_month, sent, jobs)
+        results = step_results(scope, after, created, plan, entries_of_month, sent, jobs, figures.own)
     actions, by_role = actions_of(results)
     read = {**tables, "chart": erp_chart, **({} if postings is None else {"ledger": postings})}
     close = Close(

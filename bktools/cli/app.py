@@ -40,7 +40,7 @@ from bktools.cli.log import LogLevel, logged
 from bktools.cli.options import option, with_shared_options
 from bktools.contract import NOUNS
 from bktools.errors import ConfigurationError
-from bktools.settings import configured_language
+from bktools.settings.load import configured_language
 from bktools.wording import LANGUAGE_VARIABLE, reader
 
 # In the order of the help.

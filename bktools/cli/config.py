@@ -14,7 +14,8 @@ def config(books: options.Environment, table: results.Table) -> None:
     Example: BKTOOLS_ENVIRONMENT=staging bktools config
     """
     from bktools.journal.journal import identity_of
-    from bktools.settings import config_path, listed_settings
+    from bktools.settings import config_path
+    from bktools.settings.values import listed_settings
 
     settings, file, texts = books.settings(), config_path(), words()
     shown = str(file) if file.exists() else texts("command.no_config_yet", file=file)

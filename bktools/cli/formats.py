@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -67,26 +67,23 @@ def _parquet(frame: pd.DataFrame | pa.Table, file: IO[bytes]) -> None:
     pq.write_table(in_memory(frame), file, compression="zstd")
 
 
-def _writer(frame: pd.DataFrame | pa.Table, suffix: str, profile: str) -> Callable[[IO[bytes]], object]:
-    """Return the function that writes a frame in the format of a suffix; the profile is that of CSV."""
-    from bktools.frames.delimited import csv_of
-    from bktools.frames.excel import excel_of
-
-    writers: dict[str, Callable[[], Callable[[IO[bytes]], object]]] = {
-        ".csv": lambda: csv_of(frame, profile),
-        ".xlsx": lambda: excel_of({"table": frame}),
-        ".json": lambda: partial(_json, frame),
-        ".parquet": lambda: partial(_parquet, frame),
-    }
-    return writers[suffix]()
-
-
 SUFFIXES = (".csv", ".xlsx", ".json", ".parquet")
 
 
 def write_table(frame: pd.DataFrame | pa.Table, target: Path | IO[bytes], suffix: str, profile: str) -> None:
     """Write a frame to a file or a buffer, in the format of a suffix."""
-    write = _writer(frame, suffix, profile)
+    from bktools.frames.delimited import csv_of
+    from bktools.frames.excel import excel_of
+
+    match suffix:
+        case ".csv":
+            write = csv_of(frame, profile)
+        case ".xlsx":
+            write = excel_of({"table": frame})
+        case ".json":
+            write = partial(_json, frame)
+        case _:
+            write = partial(_parquet, frame)
     if isinstance(target, Path):
         disk.write_whole(target, write)
     else:

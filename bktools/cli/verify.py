@@ -112,7 +112,9 @@ def _say(text: results.Text, verified: Verification, books: str) -> None:
         text.say(f"\n{texts('verification.findings')}:")
         for row in match.findings.to_dict("records"):
             names = {column: texts.name(section, row[column]) for column, section in SECTIONS.items()}
-            head = ": ".join(filter(None, (f"{names['severity']}, {names['check']}", row["about"])))
+            kinds = [names["severity"], names["check"]]
+            kinds += [names["reason"]] if row["reason"] != row["check"] else []
+            head = ": ".join(filter(None, (", ".join(kinds), row["about"])))
             step = texts("report.terminal.action", who=names["who"], to_do=row["to_do"])
             text.say("\n      ".join(map(visible_line, (f"  {head}", row["message"], step))))
     if verified.moved:

@@ -63,16 +63,14 @@ STEPS: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("name_differs", "code_differs", "tax_code_differs"), (UPDATE, ACCOUNT)),
     "missing_in_service": ("", ACCOUNT),
 }
-# The step that the outcome of an export job, or of an account, asks for.
-OF_OUTCOMES: Mapping[str, Mapping[str, str]] = {
-    EXPORT_JOB: {
-        "REJECTED": "job_refused",
-        "BLOCKED": "job_blocked",
-        "PLANNED": "job_not_sent",
-        "SENDING": "job_being_sent",
-    },
-    ACCOUNT: {"REJECTED": "account_refused", "UNKNOWN": "account_in_doubt"},
+# The step that the outcome of an export job asks for, and that of an account which was to be created.
+OF_JOBS = {
+    "REJECTED": "job_refused",
+    "BLOCKED": "job_blocked",
+    "PLANNED": "job_not_sent",
+    "SENDING": "job_being_sent",
 }
+OF_CREATED = {"REJECTED": "account_refused", "UNKNOWN": "account_in_doubt"}
 
 # Errors and warnings of one code are one step. Where they differ in these facts, they are several: the
 # entries of an unknown currency need another look than those of another one.
@@ -393,7 +391,7 @@ def _of_jobs(results: StepResults, lines: pl.DataFrame) -> Iterator[_Case]:
     for row in results.jobs:
         batch, outcome = row["batch_id"], row["outcome"]
         is_listed = batch in results.unknown_outcomes or (outcome == "BLOCKED" and results.unknown_outcomes)
-        if (code := OF_OUTCOMES[EXPORT_JOB].get(outcome)) and not is_listed:
+        if (code := OF_JOBS.get(outcome)) and not is_listed:
             job = Thing(EXPORT_JOB, {"entries": row["entries"]}, {"batch_id": batch})
             facts = {"answer": row["message"] or None}
             yield _Case(OF_STEPS, code, ERROR, PREPARER, facts, job, _keys(lines, batch_id=batch))
@@ -402,7 +400,7 @@ def _of_jobs(results: StepResults, lines: pl.DataFrame) -> Iterator[_Case]:
 def _of_created(results: StepResults, _: pl.DataFrame) -> Iterator[_Case]:
     """Yield a case for each account that was not created."""
     for row in results.created:
-        if code := OF_OUTCOMES[ACCOUNT].get(row["outcome"]):
+        if code := OF_CREATED.get(row["outcome"]):
             name = " ".join(filter(None, (row["code"] or row["external_id"], row["name"])))
             account = Thing(ACCOUNT, {"name": name}, {"external_id": row["external_id"]})
             role = ERP if code == "account_refused" else PREPARER

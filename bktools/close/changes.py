@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -13,20 +13,25 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.close.figures import Figures
 from bktools.close.record import PeriodRecord, record_in
+from bktools.close.steps import CloseScope
 from bktools.connection import service_or_default, words_for
 from bktools.contract import rules
 from bktools.errors import ArgumentError, SnapshotNotFoundError
 from bktools.export.checks import FATE_OF_REASON
+from bktools.findings.check import EXPORTED, HELD
 from bktools.frames.arrow import to_arrow
+from bktools.frames.columns import days_of
 from bktools.frames.incoming import described, in_memory, source_of
 from bktools.frames.schema import DIGITS, Month, to_pandas
-from bktools.frames.sums import threshold_of, with_one_reason
+from bktools.frames.sums import NO_CURRENCY, threshold_of, with_one_reason
 from bktools.journal.accounts import accounts_in
 from bktools.journal.writing import open_up_to_date
 from bktools.service import Service
 from bktools.snapshots.tables import load_categories
 from bktools.spending.differences import differences
+from bktools.spending.rates import ALWAYS, ExchangeRates
 from bktools.spending.sums import lines_of
 from bktools.wording import Sentence, Words
 
@@ -38,26 +43,21 @@ _KINDS: dict[str, Any] = dict.fromkeys(
 _KINDS |= dict.fromkeys(("amount_before", "amount_after", "difference"), AMOUNT)
 _KINDS |= {"percent": PERCENT, "entries_before": pl.Int64, "entries_after": pl.Int64}
 CHANGE_COLUMNS = pl.Schema(_KINDS | dict.fromkeys(("drivers", "company_id", "id"), pl.String))
-# The columns that all sums have.
-FIGURES = (
-    *("table", "currency", "amount_before", "amount_after", "difference", "percent"),
-    *("entries_before", "entries_after", "drivers"),
-)
+# The figures of `differences` by these names.
+OF_SIDES = {"amount_before": "that", "amount_after": "this"}
+OF_SIDES |= {"entries_before": "entries_that", "entries_after": "entries_this"}
 
-# The sums over exported entries of two months: their key, the columns that name it, and its identifier.
-SUMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
-    "exported": ((), (), ""),
-    "exported_by_category": (("category",), ("category_name",), "category_id"),
-    "exported_by_account": (("account",), ("account_code", "account_name"), "account_code"),
-    "exported_by_employee": (("employee",), ("employee_name",), "employee_id"),
-}
-EXPORTED, HELD_BACK = "exported", "held_back"
+# The sums over exported entries of two months, with the keys of each.
+SUMS = {"exported": (), **{f"exported_by_{key}": (key,) for key in ("category", "account", "employee")}}
 STILL_OPEN = "still_open"
-
-c = pl.col
 
 # The fields of a category that are compared, and the code of a change of each.
 CATEGORIES = {"name": "renamed", "archived": "archived", "account_id": "mapped", "tax_code_id": "tax_code"}
+
+# Of what was spent in the month in the company's own currency: a smaller change is in the CSV file alone.
+LISTED_SHARE = 0.01
+
+c = pl.col
 
 
 def compare(
@@ -84,7 +84,7 @@ def compare(
     language : str, optional
         Of the sentences: "en" or "de"; the configured one by default.
     service : Service, optional
-        Default: the configured one. Nothing is written to it.
+        Default: the configured one. Nothing is sent to it.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def months_between(
     moments = [pc.max(rows["sent_at"]).as_py() for rows in (old, new)]
     if None not in moments:
         try:
-            parts.append(between_moments(moments[0], moments[1], after.company, accounts, service, words))
+            parts.append(between_moments(moments, after.company, accounts, service, words))
         except SnapshotNotFoundError:
             not_compared.append(words("change.no_copies", moment=moments[0]))
     changes = _table(parts)
@@ -173,23 +173,46 @@ def large_changes(changes: pa.Table, is_large: pl.Expr) -> pa.Table:
     return described(to_arrow(rows.filter(keep)), about)
 
 
+def changes_since(
+    scope: CloseScope,
+    last: str,
+    record: PeriodRecord,
+    accounts: pa.Table,
+    sent: pa.Table,
+    is_large: pl.Expr,
+) -> dict[str, pa.Table]:
+    """Return the large changes since the last month, and all_changes; nothing where a side has no close."""
+    if not last or not len(record.tables["events"]):
+        return {}
+    before = record_in(scope.journal, last, scope.company, record.environment, sent)
+    changes = months_between(before, record, accounts, scope.service, scope.words)
+    return {"all_changes": changes, "changes": large_changes(changes, is_large)}
+
+
+def large_for_the_month(figures: Figures, rates: ExchangeRates | None) -> pl.Expr:
+    """Return whether a change is `LISTED_SHARE` of what was spent in the company's currency, or more.
+
+    A change in another currency is as large as its rate of the month's end makes it, and small without one.
+    """
+    own = figures.own or NO_CURRENCY
+    last_day = pc.max(days_of(figures.spent_entries)).as_py() or ALWAYS
+    known = rates.rows if rates else ()
+    # The last one until that day holds.
+    worth = {currency: float(rate) for day, currency, rate in known if day <= last_day} | {own: 1.0}
+    rate_of_row = c.currency.replace_strict(worth, default=None, return_dtype=pl.Float64)
+    size = c.difference.abs().cast(pl.Float64) * rate_of_row
+    return (size >= LISTED_SHARE * abs(float(figures.spent.amounts.get(own, 0)))).fill_null(value=False)
+
+
 def headline_of(changes: pl.DataFrame, before: str, words: Words) -> list[str]:
     """Return the changes in few lines: what was exported by currency, then how many of each kind."""
-    lines = [
-        words(
-            f"change.headline_{row['change']}",
-            currency=row["currency"],
-            now=row["amount_after"],
-            by=abs(row["difference"]),
-            before=before,
-            share=row["percent"],
-        )
-        for row in changes.filter(c.table == EXPORTED, c.difference != 0).iter_rows(named=True)
-    ]
+    differing = changes.filter(c.table == EXPORTED, c.difference != 0)
+    facts = differing.select("change", "currency", now="amount_after", by=c.difference.abs(), share="percent")
+    lines = [words(f"change.headline_{row['change']}", before=before, **row) for row in facts.to_dicts()]
     entries = pl.max_horizontal("entries_before", "entries_after")
-    size = pl.when(c.table == HELD_BACK).then(entries).otherwise(1).sum().alias("size")
-    for name in (HELD_BACK, "categories"):
-        rows = changes.filter(c.table == name).group_by("change", maintain_order=True).agg(size)
+    sizes = changes.with_columns(size=pl.when(c.table == HELD).then(entries).otherwise(1))
+    for name in (HELD, "categories"):
+        rows = sizes.filter(table=name).group_by("change", maintain_order=True).agg(c.size.sum())
         counts = rows.sort("size", descending=True, maintain_order=True).iter_rows()
         parts = [words("change.count", count=count, change=change) for change, count in counts]
         lines += [words("change.headline", table=name, counts=", ".join(parts))] if parts else []
@@ -204,15 +227,12 @@ def as_entries(sent: pa.Table) -> pa.Table:
 
 def _exported(table: str, old: pa.Table, new: pa.Table, words: Words) -> pl.DataFrame:
     """Return a row for each group and currency whose number or amount differs, with its drivers."""
-    by, names, identifier = SUMS[table]
-    label = pl.concat_str(*names, separator=" ", ignore_nulls=True) if names else c.currency
-    without = words(f"change.without_{names[0]}") if names else None
+    changes, names = _between(old, new, SUMS[table], words)
     more_or_less = c.difference.sign().cast(pl.Int64)
-    return _between(table, old, new, by, words).select(
-        *FIGURES,
+    return changes.filter((c.difference != 0) | (c.entries_before != c.entries_after)).with_columns(
+        table=pl.lit(table),
         change=more_or_less.replace_strict({-1: "less", 0: "other_entries", 1: "more"}),
-        about=label.str.strip_chars().replace("", without),
-        id=c(identifier) if identifier else pl.lit(None, pl.String),
+        about=pl.concat_str(names, separator=" ").str.strip_chars() if names else c.currency,
     )
 
 
@@ -223,25 +243,24 @@ def _held_back(before: PeriodRecord, after: PeriodRecord, words: Words) -> pl.Da
         for record in (before, after)
     )
     old = old.with_columns(change=c.outcome.replace("open", STILL_OPEN))
-    there = [old.filter(change=STILL_OPEN), new.with_columns(change=pl.lit("new"))]
-    rows = _between(HELD_BACK, to_arrow(old), to_arrow(pl.concat(there)), ("change", "reason"), words)
+    there = pl.concat([old.filter(change=STILL_OPEN), new.with_columns(change=pl.lit("new"))])
+    rows, _ = _between(to_arrow(old), to_arrow(there), ("change", "reason"), words)
     reasons = {code: words.name("entry", code) for code in rows["reason"].unique()}
-    about = c.reason.replace_strict(reasons, return_dtype=pl.String) if reasons else c.reason
-    return rows.select(*FIGURES, "change", field="reason", about=about)
+    return rows.drop("id").with_columns(table=pl.lit(HELD), field="reason", about=c.reason.replace(reasons))
 
 
-def _between(table: str, old: pa.Table, new: pa.Table, by: Sequence[str], words: Words) -> pl.DataFrame:
-    """Return the sums of two months by keys and currency: those that differ, all of what was held back."""
-    changes = differences([lines_of(rows, by) for rows in (new, old)], words)
-    changes = changes.with_columns(
-        table=pl.lit(table),
-        amount_before="that",
-        amount_after="this",
-        entries_before="entries_that",
-        entries_after="entries_this",
+def _between(old: pa.Table, new: pa.Table, by: Sequence[str], words: Words) -> tuple[pl.DataFrame, list[str]]:
+    """Return the sums of two months by keys and currency, and the columns that name a group.
+
+    `id` is the identifier of the first key; what has no other is known by its name.
+    """
+    sides = [lines_of(rows, by, language=words.language) for rows in (new, old)]
+    missing, identifiers = sides[0].shown, [*sides[0].ids, *sides[0].shown]
+    changes = differences(sides, words).with_columns(
+        pl.lit(None, pl.String).alias("id") if not by else c(identifiers[0]).alias("id"),
+        *(c(name).alias(column) for column, name in OF_SIDES.items()),
     )
-    is_other = (c.difference != 0) | (c.entries_this != c.entries_that)
-    return changes.filter(is_other | (c.table == HELD_BACK))
+    return changes.with_columns(c(name).fill_null(text) for name, text in missing.items()), [*missing]
 
 
 def _table(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
@@ -250,35 +269,25 @@ def _table(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 
 def between_moments(
-    before: dt.datetime,
-    after: dt.datetime,
-    company: str,
-    accounts: pa.Table,
-    service: Service,
-    words: Words,
+    moments: Sequence[dt.datetime], company: str, accounts: pa.Table, service: Service, words: Words
 ) -> pl.DataFrame:
     """Return changes of categories between two moments, in words; accounts have code and name."""
     old, new = (
-        in_memory(load_categories(company, as_of=day, progress=False, service=service))
-        for day in (before, after)
+        in_memory(load_categories(company, as_of=day, progress=False, service=service)) for day in moments
     )
     label = pl.concat_str(pl.coalesce("code", "external_id"), "name", separator=" ", ignore_nulls=True)
     known = pl.DataFrame(accounts).drop_nulls("id").unique("id", keep="last")
-    named = known.select("id", label=label)
-    yes_or_no = {"true": words("report.yes"), "false": words("report.no")}
-    return field_changes(old, new).with_columns(
-        *(
-            pl.when(c.field == "account_id")
-            .then(c(side).replace(named["id"], named["label"]))
-            .when(c.field == "archived")
-            .then(c(side).replace(yes_or_no))
-            .otherwise(side)
-            .alias(side)
+    named = {
+        "account_id": dict(known.select("id", label).iter_rows()),
+        "archived": {"true": words("report.yes"), "false": words("report.no")},
+    }
+    changes = field_changes(old, new)
+    for field, texts in named.items():
+        changes = changes.with_columns(
+            pl.when(c.field == field).then(c(side).replace(texts)).otherwise(side).alias(side)
             for side in ("before", "after")
-        ),
-        table=pl.lit("categories"),
-        field=c.field.replace("account_id", "account"),
-    )
+        )
+    return changes.with_columns(table=pl.lit("categories"), field=c.field.replace("account_id", "account"))
 
 
 def field_changes(old: pa.Table, new: pa.Table) -> pl.DataFrame:

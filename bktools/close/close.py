@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.close.actions import Action
+from bktools.close.actions import SEVERITIES, Action
 from bktools.close.entries import unsent
 from bktools.close.figures import Figures
 from bktools.close.months import MISSING
@@ -73,8 +73,9 @@ class CloseRun:
     @property
     def is_incomplete(self) -> bool:
         """Whether an export job was not sent, an account not created, or an approved period not closed."""
-        unsent = {*self.outcomes("jobs")} - {"ACCEPTED"}
-        return bool(self.stays_open or unsent or {*self.outcomes("created")} & {"REJECTED", "UNKNOWN"})
+        not_sent = {*self.outcomes("jobs")} - {"ACCEPTED"}
+        not_created = {*self.outcomes("created")} & {"REJECTED", "UNKNOWN"}
+        return bool(self.stays_open or not_sent or not_created)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -171,7 +172,7 @@ class Close:
 
     @property
     def state(self) -> str:
-        """One of planned, applied and approved, over all runs of the month."""
+        """One of planned, applied and approved, over all runs: approved is a month that a person closed."""
         if self.record.closed_by:
             return APPROVED
         return APPLIED if len(self.record.tables["closes"]) else PLANNED
@@ -181,7 +182,7 @@ class Close:
         """Whether applying it once more would create, send, record and approve nothing."""
         record, run = self.record.tables, self.run
         waiting = {*unsent(self.tables["entries"])["id"].to_pylist()}
-        known = {*record["held_back"]["entry_id"].to_pylist(), *record["in_books"]["entry_id"].to_pylist()}
+        known = {one for part in ("held_back", "in_books") for one in record[part]["entry_id"].to_pylist()}
         is_sent = "PLANNED" not in run.outcomes("jobs") | run.outcomes("created")
         is_kept = self.home_currency is None and run.approved_by is None
         return self.state != PLANNED and is_sent and is_kept and waiting <= known
@@ -220,10 +221,10 @@ class Close:
     @property
     def for_programs(self) -> dict[str, Any]:
         """The month, its run and its figures for programs: amounts as text, so that none is rounded."""
-        reasons: dict[str, dict[str, Any]] = {}
+        fates, reasons = dict[str, Any](), dict[str, dict[str, Any]]()
         for line in self.figures.statement:
-            if line["reason"]:
-                reasons.setdefault(line["fate"], {})[line["reason"]] = line.for_programs
+            of_fate = reasons.setdefault(line["fate"], {}) if line["reason"] else fates
+            of_fate[line["reason"] or line["fate"]] = line.for_programs
         run, home = self.run, self.figures.against_home
         return {
             "period": self.period,
@@ -233,18 +234,12 @@ class Close:
             "language": self.words.language,
             "state": self.state,
             "approved_by": self.record.closed_by,
-            "entries": {
-                line["fate"]: line.for_programs for line in self.figures.statement if not line["reason"]
-            },
+            "entries": fates,
             "reasons": reasons,
             "to_do": self.severities,
             "by_role": {
-                waiting["role"]: {
-                    "errors": waiting["errors"],
-                    "warnings": waiting["warnings"],
-                    **waiting.for_programs,
-                }
-                for waiting in self.by_role
+                part["role"]: {name: part[name] for name in ("errors", "warnings")} | part.for_programs
+                for part in self.by_role
             },
             "against": {
                 "month": self.last_month or None,
@@ -265,9 +260,8 @@ class Close:
     @property
     def severities(self) -> dict[str, int]:
         """Number of actions by severity."""
-        return {
-            name: sum(action.severity == name for action in self.actions) for name in ("error", "warning")
-        }
+        severities = [action.severity for action in self.actions]
+        return {name: severities.count(name) for name in SEVERITIES}
 
     @property
     def lines(self) -> list[str]:

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from bktools.export.checks import FATE_OF_REASON
 from bktools.export.plan import ExportPlan
 from bktools.findings.check import BEFORE, EXPORTED, FATES, HELD, IN_BOOKS, IN_DOUBT, LEFT_OUT, READY
+from bktools.findings.sentences import with_sentences
 from bktools.frames.arrow import to_arrow
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, ENTRY_DATA, INSTANT, TEXT
@@ -96,17 +97,12 @@ def entries_of(
 def _of_file(plan: ExportPlan, jobs: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     """Return all entries of the file with fate, reason and facts, as far as file and run tell them."""
     rows = entries_of_plan(plan, {job["batch_id"]: job["outcome"] for job in jobs})
+    complete = pl.concat([pl.Schema(ENTRY_COLUMNS).to_frame(), rows], how="diagonal_relaxed")
     # The action of the export job has its way out.
     answers = {job["batch_id"]: json.dumps({"answer": job["message"] or None}) for job in jobs}
-    facts = (
-        pl.when(c.reason == REFUSED)
-        .then(c.batch_id.replace_strict(answers or NO_VALUES, default=None))
-        .when(c.reason == BLOCKED)
-        .then(pl.lit("{}"))
-        .otherwise("facts")
-    )
-    complete = pl.concat([pl.Schema(ENTRY_COLUMNS).to_frame(), rows], how="diagonal_relaxed")
-    return complete.with_columns(facts=facts, split_line=c.split_line.fill_null(0))
+    answer = c.batch_id.replace_strict(answers or NO_VALUES, default=None)
+    facts = pl.when(c.reason == REFUSED).then(answer).when(c.reason == BLOCKED).then(pl.lit("{}"))
+    return complete.with_columns(c.split_line.fill_null(0), facts=facts.otherwise("facts"))
 
 
 def entries_of_plan(plan: ExportPlan, outcomes: Mapping[str, str]) -> pl.DataFrame:
@@ -125,18 +121,10 @@ def entries_of_plan(plan: ExportPlan, outcomes: Mapping[str, str]) -> pl.DataFra
 
 def _with_sentences(table: pl.DataFrame, words: Words) -> pl.DataFrame:
     """Return entries with message and step of their reason; without facts there is nothing to tell."""
-    pairs = table.select("reason", "facts").unique().drop_nulls()
-    sentences = [
-        {"reason": reason, "facts": facts}
-        | {
-            column: words(f"entry.{reason}.{form}", **json.loads(facts))
-            for column, form in (("message", "one"), ("to_do", "do"))
-        }
-        for reason, facts in pairs.iter_rows()
-    ]
-    texts = pl.DataFrame(sentences, dict.fromkeys(("reason", "facts", "message", "to_do"), pl.String))
-    named = table.drop("message", "to_do").join(texts, on=["reason", "facts"], how="left")
-    return named.with_columns(c.message.fill_null(""), c.to_do.fill_null(""))
+    reasons = table.select("reason", "facts").unique().drop_nulls()
+    reasons = with_sentences(reasons, words, "entry", code="reason", message="one", to_do="do")
+    named = table.drop("message", "to_do").join(reasons, on=["reason", "facts"], how="left")
+    return named.with_columns(c("message", "to_do").fill_null(""))
 
 
 def _of_journal(sent: pl.DataFrame, rows: pl.DataFrame, month: str) -> pl.DataFrame:
@@ -145,10 +133,12 @@ def _of_journal(sent: pl.DataFrame, rows: pl.DataFrame, month: str) -> pl.DataFr
     sent = sent.select("state", "split_line", *facts, id="entry_id", sent_in="period")
     file = rows.unique(["id", "split_line"], keep="first").drop("sent_in")
     both = sent.join(file, on=["id", "split_line"], how="left", suffix=OF_FILE)
-    is_sent, is_later = c.state == "ACCEPTED", c.sent_in > month
-    is_changed = is_sent & ~is_later.fill_null(value=False) & (c.reason == CHANGED)
-    accepted = pl.when(is_later).then(pl.lit(LEFT_OUT)).otherwise(pl.lit(BEFORE))
+    is_sent, is_later = c.state == "ACCEPTED", (c.sent_in > month).fill_null(value=False)
+    is_changed = is_sent & ~is_later & (c.reason == CHANGED)
     compared = [name for name in ENTRY_DATA if f"file_{name}" in ENTRY_COLUMNS.names]
+    # What became of it, and the reason; only what differs from the file, or is in doubt, has a sentence.
+    fates = pl.when(~is_sent).then(pl.lit(IN_DOUBT)).when(c.sent_in == month).then(pl.lit(EXPORTED))
+    reasons = pl.when(~is_sent).then(pl.lit("in_doubt")).when(is_later).then(pl.lit("later_period"))
     return both.with_columns(
         *(pl.coalesce(name, f"{name}{OF_FILE}") for name in ENTRY_DATA),
         *(
@@ -157,17 +147,7 @@ def _of_journal(sent: pl.DataFrame, rows: pl.DataFrame, month: str) -> pl.DataFr
             .alias(f"file_{name}")
             for name in compared
         ),
-        fate=pl.when(~is_sent)
-        .then(pl.lit(IN_DOUBT))
-        .when(c.sent_in == month)
-        .then(pl.lit(EXPORTED))
-        .otherwise(accepted),
-        reason=pl.when(~is_sent)
-        .then(pl.lit("in_doubt"))
-        .when(is_later)
-        .then(pl.lit("later_period"))
-        .when(is_changed)
-        .then(pl.lit(CHANGED))
-        .otherwise(pl.lit("")),
+        fate=fates.when(is_later).then(pl.lit(LEFT_OUT)).otherwise(pl.lit(BEFORE)),
+        reason=reasons.when(is_changed).then(pl.lit(CHANGED)).otherwise(pl.lit("")),
         facts=pl.when(~is_sent).then(pl.lit("{}")).when(is_changed).then("facts"),
     ).drop("state", *(f"{name}{OF_FILE}" for name in facts))

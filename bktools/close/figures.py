@@ -64,7 +64,8 @@ class Figures:
 
     `own` is the company's own currency, `last` the entries that the last closed month spent, `earlier` the
     `GROUPS` of the entries that all months before exported or held back, and `counted_before` the IDs of the
-    entries that they held back or had in their books.
+    entries that they held back or had in their books. `left_open` has the entries that they held back, that
+    were not sent since, and that this close does not have.
     """
 
     entries: pa.Table
@@ -72,6 +73,7 @@ class Figures:
     last: pa.Table
     earlier: pa.Table
     counted_before: pa.ChunkedArray
+    left_open: pa.Table
 
     def by(self, *keys: str) -> list[Sum]:
         """Return the sums of groups of entries, the largest first."""
@@ -149,16 +151,14 @@ class Figures:
     def new(self) -> dict[str, list[Sum]]:
         """The suppliers and categories (`id` and `name`) that no month before has, the largest first.
 
-        Nothing without a month before. An empty value is not new.
+        Nothing without a month before. An empty value is not new, nor is a category that nobody knows.
         """
         spent, earlier = pl.DataFrame(self.spent_entries), pl.DataFrame(self.earlier)
         news = {}
         for what, (key, name) in NEW.items() if len(earlier) else ():
-            rows = to_arrow(spent.drop_nulls(key).join(earlier, on=key, how="anti", maintain_order="left"))
-            sums = sums_of(rows, *dict.fromkeys((key, name)), own=self.own)
-            news[what] = [
-                Sum({"id": part[key], "name": part[name] or part[key]}, part.money) for part in sums
-            ]
+            rows = spent.drop_nulls([key, name]).join(earlier, on=key, how="anti", maintain_order="left")
+            sums = sums_of(to_arrow(rows), *dict.fromkeys((key, name)), own=self.own)
+            news[what] = [Sum({"id": part[key], "name": part[name]}, part.money) for part in sums]
         return {what: sums for what, sums in news.items() if sums}
 
     @cached_property

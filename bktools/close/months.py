@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 
 from bktools.close.figures import GROUPS, Figures
-from bktools.close.scope import CloseScope
+from bktools.close.steps import CloseScope
 from bktools.findings.check import EXPORTED, HELD, IN_BOOKS, IN_DOUBT, LEFT_OUT
 from bktools.frames.arrow import to_arrow
 from bktools.frames.incoming import described
@@ -46,12 +46,15 @@ def months_before(
     if rates and last and (kept := kept_rates(scope.settings, scope.company, last)):
         rates = kept.into(rates.own)
     counted = [before.filter(~c.is_sent), pl.DataFrame(of_month).filter(booked_before(scope.period))]
+    is_left = (c.fate == HELD) & (c.outcome == "open")
+    left_open = before.filter(is_left).join(pl.DataFrame(of_month), on="id", how="anti", nulls_equal=True)
     figures = Figures(
         of_month,
         scope.settings.currency or next(iter(money_of(of_month)), None),
         last=with_home(spent_in(met, last), rates),
         earlier=to_arrow(before.filter(c.fate != IN_DOUBT).select(GROUPS)),
         counted_before=to_arrow(pl.concat([rows.select("id") for rows in counted]))["id"],
+        left_open=to_arrow(left_open.sort("met_in", c.amount.abs(), descending=[False, True])),
     )
     elsewhere = pl.DataFrame(exported_elsewhere(scope.journal, scope.company)).rename({"entry_id": "id"})
     # The day of the close is taken from the calendar of this machine, as its month is.

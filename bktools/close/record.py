@@ -135,7 +135,7 @@ def record_of(month: Month, company: str | None = None, *, service: Service | No
     company : str, optional
         UUID or short name of the company; the configured one by default.
     service : Service, optional
-        Default: the configured one. Only its journal is read; nothing is sent.
+        Default: the configured one. Nothing is sent to it.
 
     Returns
     -------

@@ -61,8 +61,11 @@ def name_of(words: Words, thing: Thing) -> str:
     # All of a split entry waits for what is found of one of its lines.
     amount = amount and thing.amounts.get(currency, amount)
     entry = words.entry(named["day"], named["party"], None if is_changed else amount, currency)
-    changed = words("thing.changed_amount", **named) if is_changed else ""
-    return ", ".join(filter(None, (entry, changed))) or words("thing.line", **named)
+    changed = [words("thing.changed_amount", **named)] if is_changed else []
+    # What changed beside the amount, too.
+    others = [change for change in thing.facts.get("changes", ()) if change["field"] != "amount"]
+    changed += [words("part.change", **change) for change in others]
+    return ", ".join(filter(None, (entry, *changed))) or words("thing.line", **named)
 
 
 def detail_of(words: Words, action: Action, thing: Thing) -> str:

@@ -1,8 +1,10 @@
-"""The steps of a close that take more than one call; `close_month` calls them in their order."""
+"""The steps of a close, which `close_month` calls in their order, from its arguments to its record."""
 
 from __future__ import annotations
 
-from functools import cache
+import datetime as dt
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -10,28 +12,94 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.close.actions import UNKNOWN, StepResults
-from bktools.close.entries import unsent
-from bktools.close.scope import CloseScope, table_with_source
-from bktools.errors import PlanError
+from bktools.close.entries import CHANGED, unsent
+from bktools.contract import rules
+from bktools.currencies import MINOR_UNITS
+from bktools.errors import ArgumentError, PlanError
 from bktools.export import ExportPlan
 from bktools.export.checks import CLEARED
 from bktools.export.findings import require_category_ids
 from bktools.findings.check import ERROR, EXPORTED
-from bktools.frames.columns import texts_of
-from bktools.frames.incoming import described, source_of
-from bktools.frames.sums import money_of
+from bktools.frames.columns import months_in, text_of, texts_of
+from bktools.frames.incoming import described, in_memory, source_of
+from bktools.frames.schema import TEXT, Month
 from bktools.frames.typed import typed
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.folders import clearing
 from bktools.journal.periods import CLOSED, approve, record_close, state_of
 from bktools.journal.right_journal import first_export_question
 from bktools.journal.statements import record_first_export
+from bktools.journal.writable import WritableJournal
+from bktools.ledger.inputs import options_of, postings_in
 from bktools.reconcile import Reconciliation
+from bktools.service import Service
 from bktools.settings import Settings, require_writable
 from bktools.snapshots.tables import load_categories, load_employees
 from bktools.spending.expected import LEAST
-from bktools.spending.rates import currencies_without_rate
-from bktools.wording import Sentence
+from bktools.spending.rates import ExchangeRates, currencies_without_rate, in_own_currency, keep_rates
+from bktools.wording import Sentence, Words
+
+
+@dataclass(frozen=True)
+class CloseScope:
+    """What every step of a close needs: the month of which company, in which journal, and who closes it.
+
+    `seen` is called with the name and the result of each step.
+    """
+
+    service: Service
+    journal: WritableJournal
+    company: str
+    period: str
+    apply: bool
+    by: str
+    words: Words
+    seen: Callable[[str, Any], None]
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the service."""
+        return self.service.settings
+
+
+def table_with_source(frame: pd.DataFrame, name: str) -> pa.Table:
+    """Return a frame as a table that keeps where it comes from."""
+    return described(in_memory(frame, name), source_of(frame))
+
+
+def ledger_of(ledger: pd.DataFrame | None) -> pa.Table | None:
+    """Return the postings of a ledger, if there is one; refuse options that no ledger has."""
+    if ledger is None:
+        return None
+    options_of(ledger)
+    return described(postings_in(ledger), source_of(ledger))
+
+
+def month_to_close(entries: pa.Table, month: Month | None, now: dt.datetime, *, is_approved: bool) -> str:
+    """Return the month of a close, by default the only month of the entries that has ended.
+
+    Refuse entries whose dates are no dates, a month that has not begun, and the approval of one that has not
+    ended.
+    """
+    months = sorted(months_in(entries).unique().drop_null().to_pylist())
+    # The month is taken from the calendar of this machine, not from UTC.
+    today = now.astimezone()
+    current = f"{today:%Y-%m}"
+    period = _only_month(months, current) if month is None else rules.month("month", month)
+    if period > current:
+        raise ArgumentError("month", Sentence("rule.month_not_begun", today=today), period)
+    if period == current and is_approved:
+        raise ArgumentError("approved_by", Sentence("rule.month_not_ended", month=current))
+    return period
+
+
+def _only_month(months: Sequence[str], current: str) -> str:
+    """Return the only month that has ended, or the current one where none has; else ask."""
+    likely = [month for month in months if month < current] or [month for month in months if month == current]
+    if len(likely) != 1:
+        code = "rule.which_month" if months else "rule.month_without_dates"
+        raise ArgumentError("month", Sentence(code, months=", ".join(months)))
+    return likely[0]
 
 
 def require_writable_books(settings: Settings, chart: pa.Table, ledger: pa.Table | None) -> None:
@@ -56,11 +124,29 @@ def settle_first_export(scope: CloseScope, *, confirmed: bool) -> str:
         if confirmed:
             record_first_export(journal, scope.company, by=scope.by)
     question = first_export_question(journal, scope.company)
-    if question and scope.apply:
+    if question is None:
+        return ""
+    if scope.apply:
         raise question
-    if question:
-        scope.seen("question", str(question))
-    return str(question or "")
+    scope.seen("question", str(question))
+    return str(question)
+
+
+def rates_of_month(scope: CloseScope, entries: pa.Table, rates: ExchangeRates | None) -> ExchangeRates | None:
+    """Return the rates of the month with the company's own currency; an applied close keeps them.
+
+    Refuse rates that lack one for a day of the month, before anything is written to the service. An entry
+    without a currency that exists is held back, and has no rate.
+    """
+    if rates is None:
+        return None
+    is_currency = pc.is_in(text_of(entries, "currency"), pa.array([*MINOR_UNITS], TEXT))
+    of_month = entries.filter(pc.and_(pc.equal(months_in(entries), scope.period), is_currency))
+    rates = rates.into(scope.settings.currency, of_month)
+    in_own_currency(of_month, rates)
+    if scope.apply:
+        keep_rates(rates, scope.settings, scope.company, scope.period)
+    return rates
 
 
 def tables_of_service(
@@ -94,19 +180,15 @@ def record_and_approve(
     """Write the close to the journal, and close the period if approved; return why it stays open."""
     if not scope.apply:
         return ""
+    journal, company, month = scope.journal, scope.company, scope.period
+    persons: dict[str, Any] = {"prepared_by": scope.by, "approved_by": approved_by}
     # Entries that the ledger has already belong to the month, too: its record has them.
-    record_close(
-        scope.journal,
-        scope.company,
-        scope.period,
-        plan_id=plan.plan_id,
-        prepared_by=scope.by,
-        approved_by=approved_by,
-        held_back=unsent(entries),
-    )
-    if approved_by is None:
-        return ""
-    return approve(scope.journal, scope.company, scope.period, by=approved_by)
+    record_close(journal, company, month, plan_id=plan.plan_id, held_back=unsent(entries), **persons)
+    return "" if approved_by is None else approve(journal, company, month, by=approved_by)
+
+
+# The command that records a correction in the ERP.
+RECORDING = "verify --ledger LEDGER --entries FILE --month YYYY-MM --record --by NAME"
 
 
 def step_results(
@@ -117,21 +199,23 @@ def step_results(
     entries: pa.Table,
     sent: pa.Table,
     jobs: list[dict[str, Any]],
+    own: str | None,
 ) -> StepResults:
-    """Return what asks for steps: of entries also what was found in those that this month has exported."""
-    findings = [*plan.finding_facts.to_pylist(), *_of_exported(plan, entries)]
+    """Return what asks for steps; `own` is the company's own currency."""
     in_doubt = sent.filter(pc.equal(sent["state"], "UNKNOWN"))["batch_id"].unique().to_pylist()
+    clear = scope.journal.command(clearing(["ENTRIES"]), scope.company)
     return StepResults(
         entries,
-        findings=_with_closed_months(scope, findings),
+        findings=_findings(scope, plan, entries),
         accounts=after.table("findings").to_pylist(),
         jobs=jobs if scope.apply else [],
         created=created,
         unknown_outcomes={batch: scope.journal.resolve_command(batch, scope.company) for batch in in_doubt},
-        own=scope.settings.currency or next(iter(money_of(entries)), None),
+        own=own,
         commands={
             UNKNOWN: _import_accounts(scope),
-            **dict.fromkeys(CLEARED, scope.journal.command(clearing(["ENTRIES"]), scope.company)),
+            CHANGED: scope.journal.command(RECORDING, scope.company),
+            **dict.fromkeys(CLEARED, clear),
         },
     )
 
@@ -144,27 +228,21 @@ def _import_accounts(scope: CloseScope) -> str:
     return f"bktools sandbox sample-data data && {command}"
 
 
-def _of_exported(plan: ExportPlan, entries: pa.Table) -> list[dict[str, Any]]:
-    """Return what was found in the entries that the month exported in an earlier run, when it did."""
+def _findings(scope: CloseScope, plan: ExportPlan, entries: pa.Table) -> list[dict[str, Any]]:
+    """Return the findings of entries, in which one of a closed month has a cause of its own.
+
+    Entries that the month exported in an earlier run have what was found when it did.
+    """
     is_exported = pc.equal(entries["fate"], EXPORTED)
-    exported = [*{*entries.filter(is_exported)["id"].to_pylist()} & {*plan.held["id"].to_pylist()}]
-    rows = plan.findings_before_sending(exported).to_pylist() if exported else []
-    return [row for row in rows if row["severity"] != ERROR]
-
-
-def _with_closed_months(scope: CloseScope, findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return findings in which an entry of a closed month has a cause of its own."""
-
-    @cache
-    def is_closed(month: str) -> bool:
-        return state_of(scope.journal, scope.company, month)[0] == CLOSED
-
-    return [
-        row | {"check": "closed_period"}
-        if row["check"] == "earlier_period" and is_closed(f"{row['date']:%Y-%m}")
-        else row
-        for row in findings
-    ]
+    exported = {*entries.filter(is_exported)["id"].to_pylist()} & {*plan.held["id"].to_pylist()}
+    rows = plan.finding_facts.to_pylist()
+    if exported:
+        earlier = plan.findings_before_sending(exported).to_pylist()
+        rows += [row for row in earlier if row["severity"] != ERROR]
+    late = [f"{row['date']:%Y-%m}" if row["check"] == "earlier_period" else "" for row in rows]
+    closed = {month for month in {*late} if state_of(scope.journal, scope.company, month)[0] == CLOSED}
+    pairs = zip(rows, late, strict=True)
+    return [row | {"check": "closed_period"} if month in closed else row for row, month in pairs]
 
 
 def unchecked_by(
@@ -172,11 +250,9 @@ def unchecked_by(
 ) -> tuple[str, ...]:
     """Return what was not compared and not checked, because a column, a rate or a month is missing."""
     words, known = scope.words, source_of(expected)["months_known"]
-    missing = [words("not_compared.missing", least=LEAST, known=known)] if known < LEAST else []
+    texts = [words(f"not_compared.{code}") for code in after.not_compared]
+    texts += [words.name("unchecked", code) for code in plan.unchecked]
+    texts += [words("not_compared.missing", least=LEAST, known=known)] if known < LEAST else []
     without_rate = currencies_without_rate(entries)
-    missing += [words("not_compared.home", currencies=without_rate)] if without_rate else []
-    return (
-        *(words(f"not_compared.{code}") for code in after.not_compared),
-        *(words.name("unchecked", code) for code in plan.unchecked),
-        *missing,
-    )
+    texts += [words("not_compared.home", currencies=without_rate)] if without_rate else []
+    return tuple(texts)

@@ -96,7 +96,7 @@ def verify(
     tables: Mapping[str, pd.DataFrame] | None = None,
     explained: Sequence[str] = (),
 ) -> Verification:
-    """Compare the exported entries of a company with its ledger; nothing is written.
+    """Compare the exported entries of a company with its ledger; nothing is sent or recorded.
 
     Parameters
     ----------
@@ -123,9 +123,8 @@ def verify(
     elif len(exported) and exported["amount"].isna().all():
         raise ArgumentError("entries", Sentence("rule.entries_of_journal"))
     texts, settings, span = words(), service.settings, months_of(postings)
-    match = match_ledger(
-        exported, postings, period=month or span, currency=settings.currency, explained=explained
-    )
+    options: dict[str, Any] = {"currency": settings.currency, "explained": explained}
+    match = match_ledger(exported, postings, period=month or span, **options)
     sendings = {
         batch: Sending(*sending)
         for batch, sending in sendings_in_doubt(company, service=service).items()
@@ -134,12 +133,10 @@ def verify(
     match = replace(match, unchecked=(*of_other_months(exported, postings, month, texts), *match.unchecked))
     return Verification(
         match=match,
-        settlements=settlements(
-            exported, postings, sendings, explained=explained, currency=settings.currency
-        ),
+        settlements=settlements(exported, postings, sendings, **options),
         company=settings.title_of(company),
         environment=texts("report.sandbox") if settings.is_sandbox else settings.environment,
-        ledger=_name_of(postings),
+        ledger=Path(str(postings.attrs["bktools"]["source"])).name,
         months=_months(month, span, texts),
         verified_at=dt.datetime.now(dt.UTC),
         moved=_moved(service, company, month, postings, texts),
@@ -169,22 +166,11 @@ def record(
         {"check": row["check"], "about": row["about"], "reason": reason}
         for row in remaining.to_dict("records")
     ]
+    about = {"name": verification.ledger, "sha256": postings.attrs["bktools"]["sha256"], **span}
+    facts: dict[str, Any] = {"result": match.counts, "differences": differences}
+    facts |= {"entries": remembered(postings, month), "corrected": verification.corrected}
     with open_for_writing(service.settings) as journal:
-        record_verification(
-            journal,
-            company,
-            month,
-            by=by,
-            ledger={
-                "name": verification.ledger,
-                "sha256": postings.attrs["bktools"]["sha256"],
-                **span,
-            },
-            result=match.counts,
-            entries=remembered(postings, month),
-            differences=differences,
-            corrected=verification.corrected,
-        )
+        record_verification(journal, company, month, by=by, ledger=about, **facts)
 
 
 def _moved(
@@ -200,22 +186,14 @@ def _moved(
     last = verified[-1]
     changes = moved(last.facts["entries"], remembered(postings, month))
     head = texts(f"verification.{'moved_since' if changes else 'nothing_moved'}", at=last.at, by=last.person)
-    return [head, *(_change(change, texts) for change in changes)]
-
-
-def _change(change: Mapping[str, Any], texts: Words) -> str:
-    return texts("verification.moved", **{**change, "amount": texts.amount(change["amount"], None)})
+    amounts = ({**change, "amount": texts.amount(change["amount"], None)} for change in changes)
+    return [head, *(texts("verification.moved", **change) for change in amounts)]
 
 
 def _months(month: str | None, span: tuple[str, str] | None, texts: Words) -> str:
     """Return the months that are shown, in words."""
-    first, last = (month, month) if month else span or (None, None)
-    if first is None:
+    first, last = (month, month) if month else span or ("", "")
+    if not first:
         return texts("verification.all_months")
-    if first == last:
-        return numbers.month(first, texts.language)
-    return texts("report.picture.to", first=first, last=last)
-
-
-def _name_of(postings: pd.DataFrame) -> str:
-    return Path(str(postings.attrs["bktools"]["source"])).name
+    one = numbers.month(first, texts.language)
+    return one if first == last else texts("report.picture.to", first=first, last=last)

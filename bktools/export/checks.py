@@ -117,5 +117,6 @@ CHECKS = (
     Check("foreign_currency", _IS_FOREIGN, INFO, ERP, facts=OF_CURRENCY),
 )
 
-# The fate of an entry by the first error of its lines, in the order of the checks.
+# The fate of an entry by the first error of its lines, in the order of the checks, and who corrects it.
 FATE_OF_REASON = {check.code: check.fate for check in CHECKS if check.severity == ERROR}
+ROLE_OF_REASON = {check.code: check.who for check in CHECKS if check.severity == ERROR}

@@ -17,7 +17,7 @@ from bktools.currencies import MINOR_UNITS
 from bktools.export.keys import joined, lower
 from bktools.export.repeats import with_repeats, with_twins
 from bktools.export.sent_before import with_history, with_sent_twins
-from bktools.export.usual import with_usual
+from bktools.export.usual import with_amounts_before, with_usual
 from bktools.frames import schema
 from bktools.frames.names import import_of
 from bktools.ledger.holdings import Held
@@ -107,6 +107,7 @@ def columns_of(entries: pa.Table, frames: Mapping[str, pl.DataFrame], arguments:
     if "history" in frames:
         rows = with_history(rows, frames["history"], frames.get("categories"))
         rows = with_sent_twins(rows, frames["history"])
+        rows = with_amounts_before(rows, frames["history"])
     return rows
 
 

@@ -16,10 +16,24 @@ ENOUGH = 5
 LEVELS = (("supplier", "supplier_key"), ("category", "category_key"))
 
 
+def with_amounts_before(rows: pl.DataFrame, history: pl.DataFrame) -> pl.DataFrame:
+    """Add whether the supplier had an amount in an earlier month, too: a bill that comes again is usual."""
+    if not {"company_id", "supplier", "amount", "currency", "day"} <= {*rows.columns}:
+        return rows
+    keys = {"supplier_key": lower("supplier").str.strip_chars(), "size": c.amount.cast(pl.Float64).abs()}
+    bills = ["company_id", "currency", *keys]
+    sent = history.filter(c.state == "ACCEPTED").with_columns(**keys)
+    first = sent.group_by(bills).agg(first_sent=c.date.min())
+    rows = rows.with_columns(**keys).join(first, on=bills, how="left", maintain_order="left")
+    is_before = (c.first_sent < c.day.dt.month_start()).fill_null(value=False)
+    return rows.with_columns(is_amount_before=is_before).drop("size", "first_sent")
+
+
 def with_usual(rows: pl.DataFrame) -> pl.DataFrame:
     """Add to rows with an unusual amount what is usual: of what, the median, and of how many entries.
 
-    Amounts are compared within a company and a currency, whatever their sign.
+    Amounts are compared within a company and a currency, whatever their sign. One that the supplier had
+    before, as `with_amounts_before` says, is usual.
     """
     if not {"company_id", "amount", "currency"} <= {*rows.columns}:
         return rows
@@ -33,6 +47,8 @@ def with_usual(rows: pl.DataFrame) -> pl.DataFrame:
     usual = [_usual_of(level, key) for level, key in levels]
     usual_rows = sized.select("row", "size", usual=pl.coalesce(usual)).drop_nulls().unnest("usual")
     unusual = usual_rows.filter(c.size > TIMES * c.usual_amount).drop("size")
+    if "is_amount_before" in rows.columns:
+        unusual = unusual.join(rows.filter("is_amount_before"), on="row", how="anti")
     return joined(rows, unusual, "row")
 
 

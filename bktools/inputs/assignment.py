@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from itertools import permutations
 from typing import Final
-
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from bktools.frames import schema
 from bktools.inputs import cells, terms
@@ -54,15 +52,16 @@ def _ask_of_weak_heading(reading: Reading, field: Field) -> None:
     """
     weak, tells = field.weak.split(), field.holds.tells
     own = reading.seen(reading.places[field.name]) if reading.has(field.name) else None
-    is_certain = not weak or own is None or reading.is_asked(field.name) or not own.is_headed(*weak)
-    if own is None or is_certain or (tells and tells(own)):
+    strong = [table for group in field.groups for table in group if table not in weak]
+    is_certain = own is None or reading.is_asked(field.name) or own.is_headed(*strong)
+    if own is None or is_certain or not weak or (tells and tells(own)):
         return
     others = [
         place
         for place in candidates(reading, field.name)
         if (column := reading.seen(place)).share > 0.9
         and not column.says(*weak)
-        and not fields_of(column.heading, reading.kind)
+        and (tells or not fields_of(column.heading, reading.kind))
         and not (tells and len({*zip(own.sample, column.sample, strict=True)}) != len(own.kinds))
     ]
     if others:
@@ -95,6 +94,9 @@ def _matching(reading: Reading, field: Field, group: Sequence[str]) -> list[int]
         filled = [place for place in matching if not cells.are_blank(columns[place])]
         # An empty column of IDs, or of a needed field, is none; another one counts where it stands alone.
         matching = filled if field.identity or field.needed else filled or matching
+    if field.type == "words":
+        # What differs most from row to row says most.
+        matching.sort(key=lambda place: -len(reading.seen(place).kinds))
     # The same column twice is one, also where one of them has times behind its days.
     first = same_days(columns[matching[0]]) if len(matching) > 1 else None
     are_same = all(same_days(columns[place]).equals(first) for place in matching[1:])
@@ -252,29 +254,54 @@ def ask_of_totals(reading: Reading) -> None:
         ask_which(reading, "amount", [own, *others])
 
 
-# A code, then a name: 466300 Travel, 1-1110 BNZ Cheque Account, 400: Rent. A day is no code.
-_JOINED = r"(?s)^\s*(?P<code>\d[\d.\-/]*)(?:\s*[:\x{B7}\x{2013}]\s*|\s+-\s+|\s+)(?P<name>\S.*)$"
-CODE_AND_NAME = re.compile(r"^\s*\d[\d.\-/]*(?:\s*[:·–]\s*|\s+-\s+|\s+)\S*[^\W\d_]{2}")
+# A code, then a name: 466300 Travel, 1-1110 BNZ Cheque Account, 400: Rent; or behind it: Travel (420).
+_CODE_FIRST = re.compile(r"(?s)\s*(\d[\d.\-/]*)(?:\s*[:·–]\s*|\s+-\s+|\s+)(\S.*)")
+_CODE_BEHIND = re.compile(r"(?s)(.*?[^\W\d_]{2}.*?)\s*\((\d[\d.\-]*)\)\s*")
+_CODE_ALONE = re.compile(r"\s*\d[\d.\-/]*\s*")
+_PATH = re.compile(r"(?s)(.*\S):(\S.*)")
+_NAME = re.compile(r"\S*[^\W\d_]{2}")
+
+
+@lru_cache(1 << 14)
+def code_and_name(text: str) -> tuple[str, str]:
+    """Return the code and the name of an account that stand in one cell, "" for what it lacks.
+
+    Of a path, such as Income:3910 Grants, the last account has them: the code of another one is not its own.
+    """
+    path = _PATH.fullmatch(text)
+    if path and not _CODE_ALONE.fullmatch(path[1]):
+        code, name = code_and_name(path[2])
+        return (code, name) if code and name else ("", text)
+    if match := _CODE_FIRST.fullmatch(text):
+        return match[1], match[2]
+    if match := _CODE_BEHIND.fullmatch(text):
+        return match[2], match[1]
+    return (text.strip(), "") if _CODE_ALONE.fullmatch(text) else ("", text)
+
+
+def has_code_and_name(text: str) -> bool:
+    """Whether a cell has the code and the name of an account; a day is no code."""
+    code, name = code_and_name(text)
+    return bool(code and _NAME.match(name))
 
 
 def split_accounts(reading: Reading, code: str, name: str) -> None:
     """Split the cells of an account that have its code and its name, unless options name both columns."""
-    known = [reading.places[field] for field in (code, name) if reading.has(field)][:1]
-    are_joined = known and most(reading.table.samples[known[0]], CODE_AND_NAME.match, 0.5)
-    if are_joined and not {code, name} <= reading.asked.keys():
-        reading.note("code_and_name", heading=reading.table.headings[known[0]])
-        _split(reading, known[0], code, name)
+    place = next((reading.places[field] for field in (code, name) if reading.has(field)), None)
+    if place is None or {code, name} <= reading.asked.keys():
+        return
+    heading, column = reading.table.headings[place], reading.table.columns[place]
+    if heading in reading.file_headings:
+        # A column that was made of titles has both.
+        if not most(reading.table.samples[place], has_code_and_name, 0.5):
+            return
+        reading.note("code_and_name", heading=heading)
 
+    def code_of(text: str) -> str:
+        # A posting's account may have no code. In a chart, such a row is a title.
+        return code_and_name(text)[0] or (text if reading.kind == "ledger" else "")
 
-def _split(reading: Reading, place: int, code: str, name: str) -> None:
-    table, column = reading.table, reading.table.columns[place]
-    parts = pc.extract_regex(column, _JOINED)
-    codes = pc.fill_null(pc.struct_field(parts, "code"), "")
-    names = pc.coalesce(pc.struct_field(parts, "name"), column)
-    is_code = pa.array(cells.matches(column, r"^\s*\d[\d.\-/]*\s*$"))
-    # A posting's account may have no code. In a chart, such a row is a title.
-    codes = pc.if_else(pc.equal(codes, ""), names, codes) if reading.kind == "ledger" else codes
     reading.places[code] = place
-    reading.put(code, pc.if_else(is_code, cells.trimmed(column), codes))
-    names = pc.if_else(is_code, pa.scalar("", schema.TEXT), names)
-    reading.add(name, names, f"{table.headings[place]} (name)")
+    reading.put(code, cells.each(column, code_of, schema.TEXT))
+    names = cells.each(column, lambda text: code_and_name(text)[1], schema.TEXT)
+    reading.add(name, names, f"{heading} (name)")

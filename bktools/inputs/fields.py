@@ -132,6 +132,7 @@ _FOREIGN: Final = frozenset({"foreign", "original", "instructed", "asset", "loca
 _CODE = re.compile(r"[\w.\-/ ]*\d{3}[\w.\-/ ]*")
 # Codes with a point look like amounts, such as 60.01.
 _DOTTED = re.compile(r"\d{1,3}(?:\.\d{1,4})+")
+_PARTS = re.compile(r"\d{1,4}(?:\.\d{1,4})*")
 # Two signs of East Asia are a word.
 _NAME = re.compile(r"[^\W\d_]{3}|[\u3040-\u9fff\uac00-\ud7af]{2}")
 _DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
@@ -294,6 +295,7 @@ def _are_words_of(*tables: str) -> Test:
 
 TYPES: Final[Mapping[str, Type]] = {
     "text": Type(is_text=True),
+    "words": Type(is_text=True),
     "day": Type(
         Column.are_days,
         offers=lambda column: (
@@ -315,7 +317,7 @@ TYPES: Final[Mapping[str, Type]] = {
         prefers=(_has_no_cents, are_account_codes),
     ),
     "account_of_side": Type(
-        lambda column: _has_no_cents(column) or (column.repeats and _are_dotted(column)),
+        lambda column: _has_no_cents(column) or (column.repeats and column.most(_PARTS.fullmatch, 1)),
         offers=may_be_account,
     ),
     # Codes have digits, also where one is there twice, which is to be corrected; words are names.

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from bktools.caller import setting
 from bktools.frames import schema
 from bktools.inputs import cells, terms
-from bktools.inputs.assignment import CODE_AND_NAME, assign
+from bktools.inputs.assignment import assign, has_code_and_name
 from bktools.inputs.fields import fields_of, has_needed, most, needed_in, of_kind
 from bktools.inputs.notes import damaged
 from bktools.inputs.options import Options, checked, skipped
@@ -145,7 +145,7 @@ def _is_data(rows: Sequence[Sequence[str]], place: int) -> bool:
     return any(
         is_figure(cell)
         or (cell.strip() and cell in column)
-        or (CODE_AND_NAME.match(cell) and most(column, CODE_AND_NAME.match, 0.5))
+        or (has_code_and_name(cell) and most(column, has_code_and_name, 0.5))
         for cell, column in zip_longest(rows[place], below[: len(rows[place])], fillvalue="")
     )
 

@@ -53,7 +53,7 @@ def _kinds(
     has_amount &= ~(no_day & np.logical_and.reduce(is_nothing))
     ranks, of_names = _ranks(table, texts), _ranks(table, accounts)
     # Where other rows have their account, a sum below them has its word.
-    ranks = np.where(no_day & (of_names > terms.MAYBE), np.maximum(ranks, of_names), ranks)
+    ranks = np.where(no_day, np.maximum(ranks, of_names), ranks)
     if no_day.any() and reading.has("date"):
         in_place_of_days = reading.column("date").filter(pa.array(no_day))
         ranks[no_day] = np.maximum(ranks[no_day], _ranks_of(in_place_of_days))

@@ -99,7 +99,10 @@ def forms(heading: str) -> tuple[str, ...]:
     plain = [word for word in parts if not currencies_of(word)]
     if len(plain) < len(parts) and plain[-1:] and plain[-1] in _BEFORE_A_CURRENCY:
         plain.pop()
-    texts = (heading, bare, " ".join(plain))
+    texts = [heading, bare, " ".join(plain)]
+    if (side := without(bare, "amount")) in headings("debit", "credit"):
+        # An amount of one side: Bedrag debet.
+        texts.append(side)
     return tuple(dict.fromkeys(normal(text) for text in texts if text.strip()))
 
 

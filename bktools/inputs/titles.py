@@ -21,22 +21,17 @@ import pyarrow.compute as pc
 
 from bktools.frames import schema
 from bktools.inputs import cells, terms
-from bktools.inputs.assignment import MONEY
+from bktools.inputs.assignment import MONEY, code_and_name
 from bktools.inputs.formats.format import Total
 from bktools.inputs.notes import Note, note
 from bktools.inputs.reading import Reading
-from bktools.inputs.table import Mask, Table
+from bktools.inputs.table import Mask
 from bktools.inputs.values.amounts import Figures
 from bktools.inputs.values.days import lacks_year, may_be_days
 
-# 420 - Travel, and Travel (420).
-_CODE = re.compile(r"(?P<code>\d[\d.\-]*)\s*[·:-]?\s+(?P<name>.+)")
-_CODE_BEHIND = re.compile(r"(?P<name>.+?)\s*\((?P<code>\d[\d.\-]*)\)")
 # Accounts whose nature their name says; that of others follows by the vouchers.
 _DEBIT = re.compile(r"(?i)\b(?:bank|checking|savings|cash|receivable|undeposited|expenses?|cost of)\b")
 _CREDIT = re.compile(r"(?i)\b(?:payable|income|revenue|sales|equity|credit card|loan|retained)\b")
-# The headings of the columns that are made of titles.
-_HEADINGS = {"account_code": "title", "account_name": "title (name)"}
 _ZERO = Decimal()
 # The headings of columns that tell vouchers of one day apart.
 _OF_VOUCHER = ("number", "document_number", "name", "supplier", "voucher_type", "entry_type")
@@ -66,8 +61,25 @@ def under_titles(reading: Reading) -> None:
     if reading.has("account_code"):
         has_account = ~reading.blank("account_code")
     are_accounts = not has_account[is_posting].any()
-    if not _take_titles(report, are_accounts=are_accounts) and {*fields} >= {"debit", "credit"}:
+    if _take_titles(report, are_accounts=are_accounts) or _take_accounts_above(reading, is_posting):
+        return
+    if {*fields} >= {"debit", "credit"}:
         _take_vouchers(report, is_dated, has_amount & has_account)
+
+
+def _take_accounts_above(reading: Reading, is_posting: Mask) -> bool:
+    """Take accounts that stand above their postings, in a column of accounts; return whether they do."""
+    if not reading.has("account_code"):
+        return False
+    has_account = ~reading.blank("account_code")
+    above = np.maximum.accumulate(np.where(has_account, np.arange(len(has_account)), -1))
+    if has_account[is_posting].any() or (above[is_posting] < 0).any():
+        return False
+    rows = pa.array(np.where(is_posting, above, np.arange(len(above))))
+    for name in filter(reading.has, ("account_code", "account_name")):
+        reading.put(name, reading.column(name).take(rows))
+    reading.note("ledger_by_account")
+    return True
 
 
 class _Report(NamedTuple):
@@ -111,6 +123,7 @@ def _title(texts: Sequence[str], *, are_marked: bool) -> str:
     if are_marked:
         return _behind_account(texts)
     first, *others = dict.fromkeys(texts) or ("",)
+    others = [text for text in others if not terms.report_rank(text)]
     is_one = not others or (len(others) == 1 and first.replace("-", "").isdigit())
     title = " ".join([first, *others]) if is_one else ""
     word, _, name = title.partition(" ")
@@ -121,15 +134,19 @@ def _account_words() -> frozenset[str]:
     return terms.headings("account", "account_code")
 
 
-def _above(table: Table, *, are_marked: bool) -> str:
-    """Return the title above the headings: the nearest row with a word for an account, else the last row."""
-    titles = [_title(row, are_marked=are_marked) for row in table.above]
-    return next(filter(None, titles if are_marked else titles[:1]), "")
+def _above(reading: Reading, *, are_marked: bool) -> str:
+    """Return the title above the headings: the nearest row with a word for an account, else the last row.
+
+    Where a column has accounts, the last row says something else, such as the company.
+    """
+    titles = [_title(row, are_marked=are_marked) for row in reading.table.above]
+    has_column = reading.has("account_code") and not reading.blank("account_code").all()
+    return next(filter(None, titles if are_marked else titles[: not has_column]), "")
 
 
 def _is_total_of(title: str, text: str) -> bool:
     """Whether a text is a total that names a title, or its code alone."""
-    code = _parts(title)["code"]
+    code, _ = code_and_name(title)
     names_it = title.casefold() in text.casefold() or (code and code in text.split())
     return bool(names_it) and terms.report_rank(text) == terms.MAYBE
 
@@ -140,12 +157,6 @@ def _names_one(text: str) -> bool:
     return not is_of_all and any(
         terms.normal(word) not in terms.TOTALS | _account_words() for word in text.split()
     )
-
-
-def _parts(title: str) -> Mapping[str, str]:
-    """Return the code and the name of a title; one without a code is its name."""
-    match = _CODE.fullmatch(title) or _CODE_BEHIND.fullmatch(title)
-    return match.groupdict() if match else {"code": "", "name": title}
 
 
 class _Titles(NamedTuple):
@@ -169,7 +180,7 @@ def _titles(report: _Report, end: int) -> _Titles:
     texts = [[*filter(None, map(str.strip, row))] for row in zip(*columns, strict=True)]
     are_marked = any(map(_behind_account, (*table.above, *texts)))
     above, *names = (
-        _above(table, are_marked=are_marked),
+        _above(report.reading, are_marked=are_marked),
         *(_title(own, are_marked=are_marked) for own in texts),
     )
     firsts = [own[0] if own else "" for own in texts]
@@ -181,7 +192,7 @@ def _titles(report: _Report, end: int) -> _Titles:
     texts_of = dict(zip(others, zip(firsts, names, strict=True), strict=True))
     # Titles with codes in the column of accounts, below its heading, are the accounts.
     are_headed = report.reading.places.get("account_code") == 0 and bool(with_total)
-    are_marked |= are_headed and all(_parts(name)["code"] for name in with_total)
+    are_marked |= are_headed and all(code_and_name(name)[0] for name in with_total)
     # The open titles, each with its postings.
     opened: list[tuple[str, list[int]]] = [(above, [])] if above else []
     paths: dict[int, _Path] = {}
@@ -228,10 +239,10 @@ def _take_titles(report: _Report, *, are_accounts: bool) -> bool:
     paths = [*titles.paths.values()]
     if are_accounts:
         reading.leave("account_code", "account_name", "side")
-        codes = _codes({*paths})
-        for at, (field, heading) in enumerate(_HEADINGS.items()):
-            texts = [codes[path][at] for path in paths]
-            reading.add(field, pa.chunked_array([texts], schema.TEXT), heading)
+        # Of a title of two accounts, all titles above it name each.
+        counts = Counter(path[-1] for path in {*paths} if path)
+        texts = [path[-1] if path and counts[path[-1]] == 1 else ":".join(path) for path in paths]
+        reading.add("account_code", pa.chunked_array([texts], schema.TEXT), "title")
     names = [":".join(path[-1:]) for path in paths]
     accounts = defaultdict(set)
     for name, code in zip(names, reading.column("account_code").to_pylist(), strict=True):
@@ -242,17 +253,6 @@ def _take_titles(report: _Report, *, are_accounts: bool) -> bool:
         reading.add("voucher_id", pa.chunked_array([names], schema.TEXT), "title")
     _take_number_and_party(reading, "journal_by_voucher" if are_vouchers else "ledger_by_account")
     return True
-
-
-def _codes(paths: set[_Path]) -> dict[_Path, tuple[str, str]]:
-    """Return the code and the name in each title; of a title of two accounts, the path names both."""
-    counts = Counter(path[-1] for path in paths if path)
-    codes = {}
-    for path in paths:
-        is_one = path and counts[path[-1]] == 1
-        parts = _parts(path[-1]) if is_one else {"code": "", "name": ":".join(path)}
-        codes[path] = (parts["code"] or parts["name"], parts["name"])
-    return codes
 
 
 def _take_vouchers(report: _Report, is_dated: Mask, is_posting: Mask) -> None:

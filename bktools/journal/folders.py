@@ -8,7 +8,8 @@ from typing import Any
 
 from bktools.caller import in_shell
 from bktools.journal.memory import Memory, memories
-from bktools.settings import SANDBOX, Settings, environment_name, folder_name_of
+from bktools.settings import SANDBOX, Settings
+from bktools.settings.values import environment_name, folder_name_of
 
 FILE = "journal.sqlite"
 

@@ -24,6 +24,7 @@ from bktools.ledger.inputs import read
 from bktools.ledger.model import verdict_of
 from bktools.ledger.verdict import BOOKED, THERE, Reason, Status, Verdict
 from bktools.ledger.whole_numbers import Columns
+from bktools.wording import words
 
 # How a person finds a posting, as far as the ledger has it.
 PLACE = ("file", "line", "date", "voucher_id", "document_number", "text")
@@ -161,9 +162,11 @@ def _places(ledger: pa.Table, rows: np.ndarray) -> pa.Array:
     """Return where a person finds each posting: file and line, day, voucher or document, and text."""
     named = [name for name in PLACE if name in ledger.column_names]
     lines = pl.DataFrame(ledger.select(named).take(pa.array(rows, COUNT, mask=rows < 0))).cast(pl.String)
+    dates = lines["date"].unique().drop_nulls() if "date" in named else ()
+    days = {text: words().day(text[:10]) for text in dates}
     if "file" not in named:
         lines = lines.with_columns(file=pl.lit(Path(str(source_of(ledger).get("source") or "")).name))
     line = pl.concat_str("file", "line", separator=":", ignore_nulls=True) if "line" in named else c.file
-    texts = [c(name).str.head(10) if name == "date" else c(name) for name in named if name not in PLACE[:2]]
+    texts = [c(name).replace(days) if name == "date" else c(name) for name in named if name not in PLACE[:2]]
     place = pl.concat_str(line, *texts, separator=", ", ignore_nulls=True).str.strip_chars(", ")
     return lines.select(pl.when(pl.Series(rows >= 0)).then(place)).to_series().to_arrow().cast(TEXT)

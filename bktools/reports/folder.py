@@ -34,7 +34,8 @@ from bktools.journal.records import this_process
 from bktools.reports.html import notebook, report_of
 from bktools.reports.pictures import PICTURES, pictures_of
 from bktools.reports.workbook import workbook_of
-from bktools.settings import SANDBOX, Settings, folder_name_of
+from bktools.settings import SANDBOX, Settings
+from bktools.settings.values import folder_name_of
 from bktools.wording import Sentence, reason_of
 
 MANIFEST = "manifest.json"

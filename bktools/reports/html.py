@@ -23,6 +23,7 @@ from jinja2 import Environment, PackageLoader
 from bktools import views
 from bktools.close import sentences
 from bktools.close.close import Close
+from bktools.export.checks import ROLE_OF_REASON
 from bktools.findings.check import BEFORE, EXPORTED, IN_BOOKS, LEFT_OUT
 from bktools.frames.sums import HOME
 from bktools.journal.folders import command_for
@@ -43,7 +44,7 @@ SHOWN_ACTIONS = 8
 SHOWN_NEW = 10
 
 # The sections of the words for codes in a verification, by column.
-SECTIONS = {"severity": "severity", "check": "status", "who": "role"}
+SECTIONS = {"severity": "severity", "check": "status", "reason": "ledger", "who": "role"}
 # Fates of entries that wait for nobody.
 DONE = (EXPORTED, BEFORE, IN_BOOKS, LEFT_OUT)
 # Columns whose values have links to their entries.
@@ -169,6 +170,7 @@ def _pages(language: str) -> Environment:
             (capitalized(texts(f"report.column.{column}")), kind) for column, kind in columns
         ],
         "cell": partial(_cell, texts),
+        "who_of": lambda reason: texts.name("role", ROLE_OF_REASON.get(reason, "")),
         "columns_of": partial(_columns, texts),
     }
     pages.globals |= {

@@ -39,8 +39,8 @@ MARGINS = {"left": 0.4, "right": 0.4, "top": 0.6, "bottom": 0.5}
 PAGE_WIDTH, PAGE_HEIGHT = 842 - 72 * 0.8, 595 - 72 * 1.1
 # Points of a line of text; of a digit in a wide font; the largest scale; the part worth another page.
 LINE, DIGIT, MOST_SCALE, LEAST_OF_A_PAGE = 12.5, 7, 0.75, 0.4
-# Letters of the font in the unit of a column's width, which is a digit of Excel's own font.
-LETTERS = 1.25
+# Letters of the font in the unit of a column's width, which is a digit of Excel's own font; the indent in it.
+LETTERS, INDENT = 1.25, 1.5
 # The part of them that fits when they are bold.
 BOLD_SHARE = 0.85
 WIDEST = 44
@@ -119,7 +119,7 @@ class Sheet:
             self._write(place, value, own)
             if isinstance(value, str) and any("text_wrap" in look for look in own):
                 share = BOLD_SHARE if any(look.get("bold") for look in own) else 1
-                letters = max(1, int(self.widths[place] * LETTERS * share))
+                letters = max(1, int((self.widths[place] - INDENT) * LETTERS * share))
                 lines = max(lines, sum(_lines(line, letters) for line in value.split("\n")))
         # Programs that print without a screen do not find the height of a row by themselves.
         height = max(LINE * lines, *(look.get("font_size", 0) * 1.5 for look in looks), LINE)

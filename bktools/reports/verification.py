@@ -17,7 +17,7 @@ from bktools.reports.workbook import OPTIONS, listing
 REPORT, WORKBOOK, SETTLEMENTS = "report.html", "verification.xlsx", "ledger_settlements.csv"
 # The tables of the workbook, and the columns of each that come first and are printed.
 SHEETS = {
-    "findings": "about severity check message to_do who",
+    "findings": "about severity reason message to_do who",
     "open_groups": "accounts first_day last_day entries exported currency ledger difference vouchers "
     "likeliest",
     "totals": "account_code account_name month currency entries exported of_other_months "
@@ -30,7 +30,7 @@ KINDS = {
     "number": "entries exported of_other_months foreign ledger on_other_accounts not_from_export difference",
     "date": "first_day last_day",
     "list": "message to_do likeliest",
-    "choice": "severity check",
+    "choice": "severity reason",
 }
 KIND_OF = {column: kind for kind, columns in KINDS.items() for column in columns.split()}
 

@@ -50,9 +50,6 @@ class Secret:
     def __hash__(self) -> int:
         return hash(self.identity)
 
-    def __copy__(self) -> Secret:
-        return self
-
     def __deepcopy__(self, _: object) -> Secret:
         return self
 

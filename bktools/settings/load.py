@@ -46,8 +46,6 @@ MISSPELT = 0.75
 # Names of environments are read as this setting is.
 PLAIN_TEXT = SETTINGS["company"]
 ADDRESSES = ("base_url", "balance_url")
-# The address at which a setting is used; base_url for all others.
-ADDRESS_OF = {"balance_url": "balance_url", "balance_token": "balance_url"}
 # A company of the config file may have one of these of its own.
 OWN_CREDENTIALS = {"token", "token_command", "api_key"}
 # The settings that stand above the tables of the config file.
@@ -154,7 +152,9 @@ def _resolved(environment: str | None, env: Mapping[str, str], overrides: Mappin
     arguments = _layer(overrides, "argument")
     variables = _layer({name: env.get(f"BKTOOLS_{name.upper()}") or None for name in SETTINGS})
     (name, named_by), is_of_variables = _environment(environment, arguments, env, variables, file)
-    foreign = {} if is_of_variables else {each: variables.pop(each) for each in CONNECTION & variables.keys()}
+    foreign = (
+        {} if is_of_variables else {each: variables.pop(each) for each in CONNECTION if each in variables}
+    )
     table, (companies, credentials) = file.table(name), file.companies(name)
     # A table may have its address as its name.
     address_of_name = _layer({"base_url": name if "://" in name else None}, named_by)
@@ -311,9 +311,9 @@ def _chosen(
     for layer in layers:
         for setting in [name for name in layer if name not in chosen]:
             value, source = chosen[setting] = layer[setting]
-            needed = ADDRESS_OF.get(setting, "base_url")
+            needed = CONNECTION.get(setting)
             is_beside = source == "argument" or needed in layer or needed in owned
-            if setting in CONNECTION and value and not is_beside and (address := addresses[needed]):
+            if needed and value and not is_beside and (address := addresses[needed]):
                 facts = {"setting": setting, "source": source, "needed": needed}
                 facts |= {"address": address[0], "owner": address[1]}
                 raise ConfigurationError(Sentence("setting.of_no_address", **facts))
@@ -374,7 +374,7 @@ def _from_keyring(
         return {}
     secrets: Values = {}
     for name in KEYRING:
-        needed = ADDRESS_OF.get(name, "base_url")
+        needed = CONNECTION[name]
         if name not in chosen and (address := addresses[needed]):
             is_in_table = "://" not in environment and needed in table
             owner = environment if is_in_table else normalised(address[0])

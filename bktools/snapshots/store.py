@@ -26,7 +26,8 @@ import pyarrow.parquet as pq
 
 from bktools import disk
 from bktools.errors import StorageError
-from bktools.settings import Settings, environment_name
+from bktools.settings import Settings
+from bktools.settings.values import environment_name
 from bktools.snapshots.pruning import Pruned, remove_left_over, superfluous
 from bktools.snapshots.snapshot import DAMAGED, METADATA, About, Facts, Query, Snapshot, about_of
 from bktools.wording import Sentence, reason_of

@@ -15,12 +15,13 @@ import pyarrow.compute as pc
 
 from bktools.errors import InputError
 from bktools.frames.arrow import to_arrow
-from bktools.frames.columns import days_of, split_lines, with_column
+from bktools.frames.columns import days_of, split_lines
 from bktools.frames.incoming import in_memory, source_of
-from bktools.frames.schema import DIGITS, TEXT, Month, to_pandas
+from bktools.frames.schema import DIGITS, Month, to_pandas
 from bktools.frames.sums import MEANINGLESS, NO_CURRENCY, summed, threshold_of
 from bktools.frames.typed import days_and_amounts
-from bktools.spending.budgets import comparable, with_ids
+from bktools.inputs.values.names import key as name_key
+from bktools.spending.budgets import in_currency, with_ids
 from bktools.spending.rates import ExchangeRates, in_home, in_own_currency, month_end, rates_of
 from bktools.spending.sums import KEYS, NAMING, Lines, columns_of, keys_of, lines_of
 from bktools.wording import Sentence, Words, words
@@ -199,7 +200,7 @@ def _in_currency_of(
         named = ", ".join(currencies) or words().name("part", "nothing")
         facts = {"source": sources[0], "currencies": named}
         raise InputError(Sentence("error.currency_of_budget", **facts), source=sources[1])
-    return with_column(that, "currency", pa.repeat(pa.scalar(currencies[0], TEXT), len(that)))
+    return in_currency(that, currencies[0])
 
 
 def _same_groups(sides: Sequence[Lines]) -> list[str]:
@@ -219,12 +220,11 @@ def _side(side: str, lines: Lines, same: Sequence[str]) -> pl.DataFrame:
     naming = [name for name in NAMING if name not in places]
     has_entries = "entries" not in rows.column_names and {"date", *NAMING} - {*places} & {*rows.column_names}
     sign = (1 if side == SIDES[0] else -1) if has_entries else None
-    return days_and_amounts(rows, ("id", "currency", *NAMING, *places.values())).select(
+    texts = days_and_amounts(rows, ("id", "currency", *NAMING, *places.values()))
+    groups = (texts[places[name]].fill_null(lines.shown.get(name, "")) for name in same)
+    return texts.select(
         *("id", "day", "amount", *places.values()),
-        *(
-            comparable(c(places[name]).fill_null(lines.shown.get(name, ""))).alias(f"group {number}")
-            for number, name in enumerate(same)
-        ),
+        *(_spelling(group).alias(f"group {number}") for number, group in enumerate(groups)),
         pl.Series("split_line", split_lines(rows)),
         c.currency.fill_null(NO_CURRENCY),
         pl.coalesce("supplier", "description").alias("supplier"),
@@ -233,6 +233,12 @@ def _side(side: str, lines: Lines, same: Sequence[str]) -> pl.DataFrame:
         side=pl.lit(side),
         sign=pl.lit(sign, pl.Int32),
     )
+
+
+def _spelling(names: pl.Series) -> pl.Series:
+    """Return names as they are compared: all spellings of a name are one."""
+    known = names.unique()
+    return names.replace_strict(known, [name_key(name) for name in known], return_dtype=pl.String)
 
 
 def _drivers(lines: pl.DataFrame, changes: pl.DataFrame, words: Words) -> pl.DataFrame:

@@ -60,13 +60,6 @@ class ExchangeRates:
         texts = (text_of(rows, "currency").to_pylist() for rows in tables if "currency" in rows.column_names)
         return replace(self, own=own or self.own or _own({*chain(*texts)}, self.rows))
 
-    def at(self, currency: str | None, day: dt.date | None) -> Decimal | None:
-        """Return the rate of a day, or of the last day before it that has one; None where there is none."""
-        if currency is not None and currency == self.own:
-            return Decimal(1)
-        known = [rate for begins, code, rate in self.rows if code == currency and begins <= (day or ALWAYS)]
-        return known[-1] if known else None
-
     @property
     def table(self) -> pa.Table:
         """The rates as a file of them has them."""

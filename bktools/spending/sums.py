@@ -149,7 +149,8 @@ def spend(
     if rates is not None:
         sums = sums.with_columns(pl.lit(into_own.own).alias("home_currency"))
     figures += ["share"] if flag("shares", shares) else []
-    about = source_of(entries) | {"title": month_and_company(lines.rows), "questionable": lines.questionable}
+    title = month_and_company(lines.rows, words().language)
+    about = source_of(entries) | {"title": title, "questionable": lines.questionable}
     about |= {} if period is None else {"without_date": lines.without_date}
     return to_pandas(to_arrow(sums.select(*lines.shown, *figures, *lines.ids)), about)
 

@@ -138,10 +138,9 @@ def printed(said):
 
 @pytest.fixture
 def tomorrow(monkeypatch):
-    """A person's word about a batch is taken from the day after its request on."""
-    monkeypatch.setattr(
-        "bktools.journal.resolving.now", lambda: dt.datetime.now(dt.UTC) + dt.timedelta(days=2)
-    )
+    """Let two days pass: a person's word about a batch is taken from the day after its request on."""
+    day_after = dt.datetime.now(dt.UTC) + dt.timedelta(days=2)
+    return lambda: monkeypatch.setattr("bktools.journal.clock.now", lambda: day_after)
 
 
 def test_a_batch_that_did_not_arrive_is_released_and_sent_again_once(
@@ -152,6 +151,7 @@ def test_a_batch_that_did_not_arrive_is_released_and_sent_again_once(
     sandbox.server.inject(Fault("error", "create_export_job", times=1, status=503))
     assert run("export compose entries.csv --out october.plan --max-entries 4")[0] == Exit.DONE
     run("export submit october.plan --apply --first-export --by Ada --wait 5")
+    tomorrow()
     write_ledger(tmp_path / "ledger.csv", earlier, last="2030-01-01", around=["2026-08-31", "2026-10-30"])
     code, said = run(VERIFY)
     assert code == Exit.INCOMPLETE

@@ -55,6 +55,15 @@ def test_an_entry_is_named_with_the_amount_of_all_its_lines():
     assert (name_of(ENGLISH, action.things[0]), action.amounts) == ("EUR 13.50", {"EUR": Decimal("13.50")})
 
 
+def test_a_changed_entry_is_named_with_what_changed():
+    """A change of another fact than the amount stands beside it."""
+    change = {"field": "category", "currency": "EUR", "before": ["Travel"], "after": ["Train"]}
+    change |= {"before_categories": None, "after_categories": None}
+    row = finding("changed_since_export", 0, facts=json.dumps({"changes": [change]}), currency="EUR")
+    [action] = made(entries_of({"fate": "exported_before"}), findings=[row])
+    assert name_of(ENGLISH, action.things[0]) == "EUR 1.00, category Travel → Train"
+
+
 def test_what_no_entry_waits_for_stands_apart_and_last():
     """A category that no entry of the month has is another action, after all that entries wait for."""
     categories = [of_category("category_without_account", name) for name in ("used", "unused")]
@@ -106,13 +115,14 @@ def test_a_split_entry_counts_once_and_an_entry_without_id_by_its_line():
         {"id": "split", "split_line": 1, "money": "2.00"},
         {"id": "split", "split_line": 2, "money": "3.00"},
         {"id": None},
+        {"id": None},
     )
     findings = [finding("not_approved", 0, id="split"), finding("not_approved", 1, id="split")]
-    findings += [finding("no_service_id", 2, id=None, who=PREPARER)]
+    findings += [finding("no_service_id", line, id=None, who=PREPARER) for line in (2, 3)]
     split, without = made(entries, findings=findings)
     assert (split.entries, split.amounts, len(split.things)) == (1, {"EUR": Decimal("5.00")}, 1)
-    assert (without.entries, without.entry_ids, len(without.things)) == (1, (), 1)
-    assert name_of(ENGLISH, without.things[0]) == "line 2"
+    assert (without.entries, without.entry_ids, without.amounts) == (2, (), {"EUR": Decimal("2.00")})
+    assert [name_of(ENGLISH, thing) for thing in without.things] == ["line 2", "line 3"]
 
 
 def test_the_differences_of_an_account_are_one_thing():
@@ -160,14 +170,6 @@ def test_the_account_list_is_imported_once():
     assert (action.code, action.severity, action.entries) == ("unknown_account", "error", 1)
     assert [name_of(ENGLISH, thing) for thing in action.things] == ["Travel", "0400"]
     assert action.command == "bktools accounts import FILE"
-
-
-def test_entries_without_an_id_are_several():
-    """Of one day, too: a step counts as many entries as its amount is of."""
-    lines = [{"id": None, "line": line} for line in (7, 8)]
-    findings = [finding("no_id", None, id=None, line=line["line"]) for line in lines]
-    [action] = made(entries_of(*lines), findings=findings)
-    assert (len(action.things), action.entries) == (2, 2)
 
 
 def test_the_command_of_a_step_has_the_ids_of_its_entries():

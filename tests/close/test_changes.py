@@ -13,11 +13,8 @@ import pytest
 
 import bktools
 from bktools.close import changes
-from bktools.close.record import PeriodRecord
 from bktools.errors import ArgumentError
 from bktools.frames.incoming import in_memory
-from bktools.journal.periods import HELD
-from bktools.journal.tables import table_of
 from bktools.wording import words
 from bktools.wording.numbers import MINUS
 
@@ -93,32 +90,6 @@ def test_two_months(sandbox, service, samples, closed):
     assert not [line for line in about["headline"] if line.startswith("exported")]
 
 
-def test_a_split_entry_is_counted_once_in_what_became_of_it():
-    """Its lines have two reasons: it is counted once, at the first of them, with its whole amount."""
-    lines = pd.DataFrame(
-        [
-            ("a", 1, "other_line_not_ready", "open", "5.00"),
-            ("a", 2, "no_category", "open", "7.50"),
-            ("b", 1, "no_category", "resolved", "1.25"),
-            ("b", 2, "not_approved", "resolved", "2.00"),
-            ("c", 0, "not_approved", "resolved", "3.00"),
-        ],
-        columns=["entry_id", "split_line", "reason", "outcome", "amount"],
-    ).assign(currency="EUR")
-    october, november = (
-        PeriodRecord(month, "sandbox", "c", "OPEN", tables={"held_back": table_of([rows], HELD)})
-        for month, rows in (("2026-10", lines.to_dict("records")), ("2026-11", []))
-    )
-    table = changes._table([changes._held_back(october, november, words("en"))])
-    counts = lines.groupby("outcome")["entry_id"].nunique()
-    said = f"held back: {counts['resolved']} resolved, {counts['open']} still open from then"
-    assert changes.headline_of(table, "2026-10", words("en")) == [said]
-    assert {(row["change"], row["field"]): row["amount_before"] for row in table.to_dicts()} == {
-        ("still_open", "no_category"): Decimal("12.50"),
-        ("resolved", "not_approved"): Decimal("6.25"),
-    }
-
-
 def _sums(close, keys):
     """Return exact amount and count of the exported entries of a close by these columns and currency."""
     sums = defaultdict(lambda: (Decimal(0), 0))
@@ -169,7 +140,7 @@ def test_the_service_at_two_moments(sandbox, service):
     bktools.load_categories(refresh=True, service=service)
     now = dt.datetime.now(dt.UTC)
     known = in_memory(bktools.load_accounts(service=service))
-    rows = changes.between_moments(moment, now, service.settings.company, known, service, words())
+    rows = changes.between_moments((moment, now), service.settings.company, known, service, words())
     found = rows.to_pandas().set_index("id")
     assert found["table"].unique().tolist() == ["categories"]
     assert found.loc[added, ["change", "about"]].tolist() == ["added", "Drones"]

@@ -108,6 +108,8 @@ def months(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory)
                 bktools.close_period("2026-07", by="Grace", service=service)
             if str(month) == "2026-10":
                 del options["rates"], options["budget"]
+                # A dry run with other rates keeps none.
+                bktools.close_month(folder=False, rates=dict.fromkeys(RATES, 9), **options)
                 again = bktools.close_month(folder=False, **options)
                 unknown = entries.tail(1).assign(id=f"{0:08}-0000-4000-8000-{0:012}", currency="XXQ")
                 unknown = pd.concat([entries, unknown], ignore_index=True)
@@ -129,6 +131,7 @@ def test_every_currency_stands_in_the_own_one_too(months: Months):
     by_fate = pd.Series(cents).groupby(rows["fate"]).sum().to_dict() | {"all": sum(cents)}
     assert {line["fate"]: line.home for line in close.figures.statement if not line["reason"]} == by_fate
     assert close.home_currency == months.again.home_currency == "EUR"
+    assert months.again.figures.spent.home == close.figures.spent.home
     spent = sum(cent for cent, fate in zip(cents, rows["fate"], strict=True) if fate in SPENT)
     assert f"All currencies, at the rates given: EUR\N{NO-BREAK SPACE}{spent:,}" in report_of(close).decode()
     # Converted, the largest entries are of all currencies.
@@ -282,6 +285,19 @@ def test_what_is_held_back_each_month_is_not_missing():
     assert len(recurring(own, met, none, "2026-10", "", after)) == 0
     [missing] = recurring(none, met, none, "2026-10", "", after).to_pylist()
     assert (missing["supplier"], missing["amount"]) == ("Makro", Decimal("77.35"))
+
+
+def test_what_earlier_months_left_open_is_listed(months: Months):
+    """Held back by an earlier close, exported by none since, and not in this month's file: with who acts."""
+    tables = {month: months.table(month, "entries") for month in months.closes}
+    held = {id_ for table in tables.values() for id_ in table.loc[table["fate"] == "held_back", "id"]}
+    sent = {id_ for table in tables.values() for id_ in table.loc[table["fate"] == "exported", "id"]}
+    close = months.closes["2026-11"]
+    left = {*close.figures.left_open["id"].to_pylist()}
+    assert left == held - sent - {*tables["2026-11"]["id"]} != set()
+    section = report_of(close).decode().split('id="left-open"')[1].split("</table>")[0]
+    assert section.count("<tr title=") == len(left)
+    assert "Spend-tool administrator" in section
 
 
 def test_what_is_missing_needs_three_months_before(months: Months):

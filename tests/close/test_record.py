@@ -121,11 +121,3 @@ def test_what_was_sent_outside_of_a_close_is_in_the_month_of_its_date(sandbox, s
     assert bktools.load_periods(company, service=service)["period"].to_list() == ["2026-09"]
     with pytest.raises(ArgumentError, match="month must be a month such as 2026-10"):
         bktools.record_of("2026", company, service=service)
-
-
-@pytest.mark.parametrize("argument", ["by", "approved_by"])
-def test_a_blank_name_is_refused_before_anything_is_sent(sandbox, closed, argument):
-    """Nobody's name is no name."""
-    with pytest.raises(ArgumentError, match=f"{argument} must be given"):
-        closed(apply=True, **{argument: " "})
-    assert sandbox.server.export_jobs() == []

@@ -41,6 +41,8 @@ BROKEN = {
         "names in category_name: .Flüge. is the name of several",
     ),
     "rates that lack a currency": ({"rates": {"EUR": 1}}, "the rates have none for"),
+    "nobody who prepares it": ({"by": " "}, "by must be given"),
+    "nobody who approves it": ({"approved_by": " "}, "approved_by must be given"),
     "no month": ({"month": "10/2026"}, "month must be a month such as 2026-10"),
     "no profile": ({"profile": "exel"}, "profile must be one of"),
     "no company": ({"company": "ours"}, "company must be a UUID"),
@@ -75,8 +77,8 @@ def test_nothing_is_written(
             bktools.read_chart_of_accounts(chart),
             apply=True,
             first_export=True,
-            by="Ada",
-            **{"month": "2026-10", "entries": bktools.read_entries(entries), "wait": 0, **options},
+            **{"by": "Ada", "month": "2026-10", "entries": bktools.read_entries(entries), "wait": 0}
+            | options,
             service=service,
         )
     assert sandbox.server.accepted_entries() == {}

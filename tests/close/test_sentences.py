@@ -6,12 +6,13 @@ import pytest
 
 from bktools.close.actions import (
     APART_BY,
-    OF_OUTCOMES,
+    OF_CREATED,
+    OF_JOBS,
     STEPS,
 )
-from bktools.close.changes import CATEGORIES, HELD_BACK, SUMS
+from bktools.close.changes import CATEGORIES, SUMS
 from bktools.close.entries import OF_REASON
-from bktools.findings.check import FATES
+from bktools.findings.check import FATES, HELD
 from bktools.reports.folder import TABLES
 from bktools.reports.workbook import FOR_PROGRAMS, PRINTED
 from bktools.submit.outcome_frame import OUTCOMES
@@ -21,7 +22,8 @@ ENGLISH = words("en")
 
 CODES = {
     *(code for code, _ in STEPS.values() if code),
-    *(code for outcomes in OF_OUTCOMES.values() for code in outcomes.values()),
+    *OF_JOBS.values(),
+    *OF_CREATED.values(),
     "in_doubt",
 }
 
@@ -34,7 +36,7 @@ CODES = {
         ("entry.{}.name", {*OF_REASON}),
         ("step.{}.name", CODES),
         ("outcome.{}.name", {outcome.lower() for outcome in OUTCOMES}),
-        ("change.{}.name", {*SUMS, HELD_BACK, *CATEGORIES.values()}),
+        ("change.{}.name", {*SUMS, HELD, *CATEGORIES.values()}),
         ("report.readme.{}", {name.replace(".", "_") for name in TABLES}),
         ("report.column.{}", {*PRINTED, *FOR_PROGRAMS}),
     ],

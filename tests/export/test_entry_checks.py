@@ -95,6 +95,24 @@ def test_an_unusual_amount_is_more_than_ten_times_the_median(name):
     assert (shown, unusual["line"].tolist()) == (([usual], [len(amounts)]) if usual else ([], []))
 
 
+@pytest.mark.parametrize(
+    ("day", "amount", "warned"), [("2026-09-30", 900, 0), ("2026-10-01", 900, 1), ("2026-09-30", 901, 1)]
+)
+def test_an_amount_that_the_supplier_had_in_an_earlier_month_is_usual(day, amount, warned):
+    """A bill that comes each month or year is no warning, however many small ones stand beside it."""
+    entries = entries_of(
+        6, supplier="A", amount=[Decimal(20)] * 5 + [Decimal(900)], date=pd.Timestamp("2026-10-30")
+    )
+    history = pd.DataFrame(
+        {"entry_id": [OTHER], "state": ["ACCEPTED"], "supplier": ["a "], "currency": ["EUR"]}
+    )
+    history = history.assign(
+        company_id=entries["company_id"][0], date=pd.Timestamp(day), amount=float(amount)
+    )
+    findings = compose_export_jobs(entries, history=history).findings
+    assert (findings["check"] == "unusual_amount").sum() == warned
+
+
 def test_an_entry_is_named_for_a_person():
     """Date, supplier or text, and amount in its currency's decimals; the line where an entry has none."""
     entries = entries_of(

@@ -11,6 +11,7 @@ from hand_made import OTHER, entries_of, entry_id
 
 from bktools import compose_export_jobs
 from bktools.errors import ArgumentError
+from bktools.wording import reader
 
 
 def of_month(month: int, count: int, account: str | None = "490000") -> pd.DataFrame:
@@ -47,8 +48,9 @@ def by_month(entries: pd.DataFrame) -> pd.DataFrame:
 OCTOBER = of_month(10, 24)
 
 
-def test_what_the_books_hold_is_not_sent():
+def test_what_the_books_hold_is_not_sent(monkeypatch):
     """A proven entry is held back with its voucher; a free posting of the amount waits for a person."""
+    monkeypatch.setattr(reader, "language", "de")
     other = one_by_one(OCTOBER.iloc[[20]]).assign(text="Lastschrift", voucher_id="H1")
     ledger = pd.concat([one_by_one(OCTOBER.iloc[:16]), other], ignore_index=True)
     plan = compose_export_jobs(OCTOBER, ledger=ledger)
@@ -56,7 +58,7 @@ def test_what_the_books_hold_is_not_sent():
     places = {entry: json.loads(facts)["voucher"].split(", ") for entry, facts in held["facts"].items()}
     assert {*held["reason"].loc[OCTOBER["id"][:16]]} == {"already_booked"}
     vouchers = {entry: entry for entry in OCTOBER["id"][:16]} | {OCTOBER["id"][20]: "H1"}
-    assert all({vouchers[entry], "2026-10"} <= {*place, place[0][:7]} for entry, place in places.items())
+    assert all({vouchers[entry], ".10.2026"} <= {*place, place[0][2:]} for entry, place in places.items())
     assert "ledger_style" not in plan.unchecked
     waiting = held.index[held["reason"] == "maybe_booked"].to_list()
     assert waiting == [OCTOBER["id"][20]]

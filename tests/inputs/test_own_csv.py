@@ -50,6 +50,13 @@ def test_accounts_come_back(written, service):
     frame = frame.assign(tax_code_external_id=["=9", *[None] * (len(NAMES) - 1)], company_id=COMPANY)
     path = written(frame)
     same(read_accounts(path), frame)
+    # One that the service did not give an ID is nothing to import.
+    listed = read_accounts(written(frame.assign(id=[None, *IDS[1 : len(NAMES)]])))
+    assert (len(listed), listed.attrs["bktools"]["note_facts"][0]["code"]) == (
+        len(NAMES) - 1,
+        "accounts_without_id",
+    )
+    path = written(frame)
     known = bktools.import_accounts(path, service=service)
     same(known[["external_id", "code", "name"]], frame[["external_id", "code", "name"]])
 

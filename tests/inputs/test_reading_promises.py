@@ -61,6 +61,8 @@ def test_a_file_is_read_or_asked_about_once(world):
         currencies = frame.get("currency", pd.Series(dtype=str)).dropna()
         assert sorted(currencies.unique()) == world.get("currencies", [])
         assert frame.get("account_code", pd.Series(dtype=str)).tolist() == world.get("account_codes", [])
+        if "texts" in world:
+            assert frame["description"].tolist() == world["texts"]
         if "vouchers" in world:
             assert frame.get("voucher_id", pd.Series(dtype=str)).tolist() == world["vouchers"]
     notes = {note["code"] for note in frame.attrs["bktools"]["note_facts"]} - USUAL

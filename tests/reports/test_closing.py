@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import bktools
-from bktools.close.scope import month_to_close
+from bktools.close.steps import month_to_close
 from bktools.errors import ArgumentError, InputError
 
 

@@ -95,7 +95,7 @@ def test_amounts_that_excel_would_round_are_text(close: Close):
 
 def test_a_row_of_bold_text_is_as_high_as_its_lines():
     """Bold letters are wider: a step of the to-do sheet does not run into the next row."""
-    step = "Den Betrag im Dienst berichtigen oder den Eintrag dort löschen"
+    step = "Den Betrag im Dienst ändern oder den Eintrag dort löschen"
     with xlsxwriter.Workbook(io.BytesIO()) as file:
         sheet = sheets.Book(file, "", "", ENGLISH).sheet("x", sheets.RED, [26])
         for look in ({}, {"bold": True}):

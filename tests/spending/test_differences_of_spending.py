@@ -149,6 +149,15 @@ def test_a_budget_is_compared_by_name(tmp_path: Path):
     assert versus(NOVEMBER, bktools.read_entries(file), by=[])["that"].to_list() == [3130.7]
 
 
+def test_spellings_of_a_name_are_one_group():
+    """Capitals, spaces, a sharp s and the two forms of an accent tell no suppliers apart."""
+    sides = (
+        pd.DataFrame({"supplier": names, "amount": 5.0, "currency": "EUR"})
+        for names in (["Café", "Straße 1"], ["CAFE\u0301", "strasse  1"])
+    )
+    assert len(versus(*sides, by="supplier")) == 0
+
+
 def test_the_threshold_leaves_small_differences_out():
     """A threshold by amount or share; the rest is counted, and a new group always counts."""
     by_supplier = versus(NOVEMBER, OCTOBER, by="supplier", threshold=500)

@@ -196,7 +196,7 @@ def test_rates_without_days_hold_on_every_day(tmp_path):
     file = tmp_path / "rates.csv"
     file.write_text("Währung;Kurs\nUSD;0,8712\nJPY;0,0058\n", encoding="utf-8")
     rates = rates_of(file)
-    assert rates.at("USD", None) == Decimal("0.8712")
+    assert [row[1:] for row in rates.rows] == [("JPY", Decimal("0.0058")), ("USD", Decimal("0.8712"))]
     to_csv(rates.table, file, "machine")
     assert rates_of(file) == rates
 

@@ -260,6 +260,11 @@ def _find_ids(reading: Reading) -> None:
         ask_for(reading, "id", ())
     reading.raise_problems()
     reading.table = cells.without_blank_rows(reading.table, reading.places.values())
+    has_id = ~reading.blank("id")
+    if has_id.sum() * 2 > len(has_id):
+        # The service did not give an ID to the others.
+        reading.note_rows("accounts_without_id", ~has_id)
+        reading.table = reading.table.rows(has_id)
 
 
 def _read_ids(reading: Reading) -> None:

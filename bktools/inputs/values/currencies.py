@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,11 +19,9 @@ from bktools.errors import ConfigurationError
 from bktools.frames import schema
 from bktools.inputs import cells, terms
 from bktools.inputs.assignment import candidates, pairs_with_currency
-from bktools.inputs.fields import most
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
 from bktools.inputs.values.amounts import Figures
-from bktools.inputs.values.days import is_day
 from bktools.settings import load_settings
 from bktools.settings.values import read_setting
 
@@ -75,7 +73,7 @@ def read_currency(reading: Reading, figures: Mapping[str, Figures], own: str | N
     asked, problems = reading.options.get("currency"), reading.problems
     is_needed = reading.kind == "entries" and "currency" not in reading.may_lack
     is_needed &= reading.asked.get("currency") != ""
-    stated = [*_stated(reading, figures)]
+    stated = _stated(reading, figures)
     result = reading.constant(None, schema.TEXT)
     for source in stated:
         units = [unit for unit in cells.unique(source.texts) if (unit or "").strip()]
@@ -105,28 +103,20 @@ def read_currency(reading: Reading, figures: Mapping[str, Figures], own: str | N
         reading.result["currency"] = result
 
 
-def _stated(reading: Reading, figures: Mapping[str, Figures]) -> Iterator[_Stated]:
-    """Yield what headings, a column and the cells of amounts say; without these, what stands above."""
-    is_stated = False
+def _stated(reading: Reading, figures: Mapping[str, Figures]) -> list[_Stated]:
+    """Return what headings, a column and the cells of amounts say; without these, what stands above."""
+    stated = list[_Stated]()
     if only_of_headings(reading, figures):
-        is_stated = True
         heading = next(one for one in map(reading.heading, figures) if terms.currencies_in(one))
-        yield _Stated(heading, reading.constant(heading, schema.TEXT), terms.currencies_in)
+        stated.append(_Stated(heading, reading.constant(heading, schema.TEXT), terms.currencies_in))
     if reading.has("currency"):
-        filled = [text for text in cells.unique(reading.column("currency").slice(0, 3000)) if text.strip()]
-        if filled and most(filled, is_day, 0.5) and not reading.is_asked("currency"):
-            # In some languages its heading also says a date.
-            reading.leave("currency")
-        else:
-            is_stated = True
-            column = cells.trimmed(reading.column("currency"))
-            yield _Stated(reading.heading("currency"), column, is_column=True)
+        column = cells.trimmed(reading.column("currency"))
+        stated.append(_Stated(reading.heading("currency"), column, is_column=True))
     for name, own in figures.items():
         if (units := own.texts_of("currency")) is not None:
-            is_stated = True
-            yield _Stated(reading.heading(name), units)
-    if not is_stated and (above := reading.table.currency):
-        yield _Stated(above, reading.constant(above, schema.TEXT))
+            stated.append(_Stated(reading.heading(name), units))
+    above = reading.table.currency
+    return stated or [_Stated(above, reading.constant(above, schema.TEXT))] * bool(above)
 
 
 def _code(

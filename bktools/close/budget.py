@@ -1,0 +1,87 @@
+"""A month's budget beside what was spent."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from bktools.errors import InputError
+from bktools.frames.arrow import to_arrow
+from bktools.frames.incoming import described, in_memory, source_of
+from bktools.spending.budgets import in_currency, keys_of_budget, with_ids
+from bktools.spending.differences import compared
+from bktools.spending.rates import ExchangeRates, in_home, in_own_currency, is_converted, month_end
+from bktools.spending.sums import KEYS, spend
+from bktools.wording import Sentence, Words
+
+c = pl.col
+
+
+def budget_of(budget: Any, currency: str | None) -> pa.Table | None:
+    """Return the table of a budget, if there is one; refuse one that cannot be added up.
+
+    Without a column `currency` it is in the company's own.
+    """
+    if budget is None:
+        return None
+    table = described(in_memory(budget, "budget"), source_of(budget))
+    keys = keys_of_budget(table)
+    if "currency" not in table.column_names:
+        if currency is None:
+            raise InputError(Sentence("error.budget_without_currency"), source="budget")
+        table = in_currency(table, currency)
+    spend(table, by=keys)
+    return table
+
+
+def named_budget(
+    budget: pa.Table | None, month: str, tables: Mapping[str, pa.Table], rates: ExchangeRates | None
+) -> pa.Table | None:
+    """Return the budget with IDs, if there is one, and with rates in the company's own currency, too.
+
+    Refuse unclear names, and amounts without a rate on the month's last day, before the service is written
+    to.
+    """
+    if budget is None:
+        return None
+    source = Path(source_of(budget).get("source") or "budget").name
+    budget = with_ids(budget, keys_of_budget(budget), source=source, **_named(tables))
+    if rates is None:
+        return budget
+    return in_own_currency(budget, rates, month_end(dt.date.fromisoformat(f"{month}-01")))
+
+
+def budget_tables(
+    budget: pa.Table | None,
+    spent: pa.Table,
+    tables: Mapping[str, pa.Table],
+    is_large: pl.Expr,
+    words: Words,
+) -> dict[str, pa.Table]:
+    """Return what was spent beside the budget, by the keys that the budget has; nothing without a budget."""
+    if budget is None:
+        return {}
+    keys = keys_of_budget(budget)
+    if is_converted(spent):
+        spent, budget = in_home(spent), in_home(budget)
+    rows, totals = (
+        compared(spent, budget, by, _named(tables), language=words.language, every=True)[0].rename(
+            {"this": "spent", "that": "budget"}
+        )
+        for by in (keys, [])
+    )
+    # All rows are of one company.
+    names = [c(name).replace("", None) for key in keys if key != "company" for name in KEYS[key][0]]
+    about = pl.concat_str(pl.lit(""), *names, separator=" ", ignore_nulls=True).str.strip_chars()
+    rows = rows.select(about.alias("about"), pl.all())
+    parts = {"all_budget": rows, "budget": rows.filter(is_large), "budget_total": totals}
+    return {name: to_arrow(table) for name, table in parts.items()}
+
+
+def _named(tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    return {name: tables[name] for name in ("categories", "employees", "accounts")}
