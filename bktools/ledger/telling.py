@@ -19,6 +19,8 @@ from bktools.ledger.working_papers import SHOWN, WorkingPapers
 
 # Steps of the search; with more, the groups are open.
 MOST_STEPS = 40_960
+# Groups that are decided together; the search goes as deep, and more are open.
+DEEPEST = 500
 # How often an entry is on its account, by its status; not at all with any other one.
 TIMES = {Status.BOOKED: 1, Status.IN_A_SUM: 1, Status.BOOKED_TWICE: 2}
 Solution = Mapping[int, Story]
@@ -96,7 +98,7 @@ class Telling:
         (status,) = states
         draft.decide(x.e, status)
         shown = self._own_first(x, shown)
-        rows = self.papers.first_rows(shown)
+        rows = self.papers.first_rows(shown, x.account)
         if status == Status.ANOTHER_ACCOUNT:  # the posting on that account first
             other = self.papers.row_on_another(shown, x)
             draft.is_held[other] = True
@@ -250,8 +252,10 @@ class Search:
         self._order = sorted(self.groups, key=lambda group: len(self.stories[group.number]))
         self._fewest = sum(self.prices.values()) + 3 * len(self.groups) + 1
         self._steps = 0
-        self._step(0, frozenset(), 0, {})
-        self.is_complete = self._steps <= MOST_STEPS
+        self.is_complete = len(self.groups) <= DEEPEST
+        if self.is_complete:
+            self._step(0, frozenset(), 0, {})
+            self.is_complete = self._steps <= MOST_STEPS
 
     def _step(self, place: int, used: frozenset[PieceId], mistakes: int, chosen: dict[int, Story]) -> None:
         self._steps += 1
