@@ -47,7 +47,7 @@ def months_before(
         rates = kept.into(rates.own)
     counted = [before.filter(~c.is_sent), pl.DataFrame(of_month).filter(booked_before(scope.period))]
     is_left = (c.fate == HELD) & (c.outcome == "open")
-    left_open = before.filter(is_left).join(pl.DataFrame(of_month), on="id", how="anti", nulls_equal=True)
+    left_open = before.filter(is_left).join(pl.DataFrame(of_month), on="id", how="anti")
     figures = Figures(
         of_month,
         scope.settings.currency or next(iter(money_of(of_month)), None),
