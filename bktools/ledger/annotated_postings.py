@@ -59,8 +59,6 @@ class AnnotatedPostings:
         Of each cell: its voucher, its account, its amount, and whether an entry has the account.
     mix : array
         A random number for each account; the sum of some tells which they are.
-    amounts : array
-        The amounts of the entries.
     rates : tuple of int
         Where postings are without tax: the rates, in ten-millionths. The tax is not of the
         cost side then.
@@ -76,7 +74,6 @@ class AnnotatedPostings:
     is_contra: Flags
     is_cost: Flags
     family: Numbers
-    amounts: Numbers
     sign: int
     rates: tuple[int, ...] = ()
     slack: int = 0
@@ -105,13 +102,6 @@ class AnnotatedPostings:
         self.centre = largest(v, count, lines.centre)
         _, first = number(v[is_contra], lines.account[is_contra])
         self.kind = sums(v[is_contra][first], count, mix[family[lines.account[is_contra][first]]])
-
-    @functools.cached_property
-    def has_no_tax(self) -> Flags:
-        """Of each voucher, whether all beside the entries' accounts has an entry's amount: it is no tax."""
-        beside = np.flatnonzero(~self.used)
-        is_strange = places(self.net[beside], np.sort(self.amounts)) < 0 if len(beside) else beside
-        return np.asarray(sums(self.cell_v[beside], self.count, is_strange) == 0)
 
     @property
     def has_nets(self) -> bool:
@@ -226,7 +216,7 @@ def annotated_postings(entries: Columns, lines: Columns, sign: int | None = None
     is_contra = contra_lines(lines, is_used, accounts)
     mix = np.random.default_rng(7).integers(1 << 62, size=accounts)
     family = families_of(lines, is_contra, accounts)
-    return AnnotatedPostings(lines, mix, is_used, is_contra, ~is_contra, family, entries.cents, sign)
+    return AnnotatedPostings(lines, mix, is_used, is_contra, ~is_contra, family, sign)
 
 
 def with_account_numbers(

@@ -139,7 +139,7 @@ def voucher_parts(books: AnnotatedPostings, unit: BookingUnit) -> VoucherParts:
         if unit.part == ACCOUNT:
             # A voucher of one account has its tax beside it. One of several can be cut where it has no tax.
             is_whole = books.is_of_one[v]
-            can_be_cut = books.has_nets | (total == books.on_used[v]) | books.has_no_tax[v]
+            can_be_cut = books.has_nets | (total == books.on_used[v])
             total = np.where(is_whole, total, np.where(can_be_cut, books.net[books.used], 0))
     is_part = total != 0
     return VoucherParts(*(column[is_part] for column in (v, account, accounts, total, books.day[v])))

@@ -175,11 +175,9 @@ class Telling:
 
         A posting of the exported amount has no tax to be added.
         """
-        papers = self.papers
-        (row,) = papers.first_rows([piece])
-        gross = int(papers.draft.gross[row])
-        is_net = gross == papers.sum([row]) != papers.exported(group.entries)
-        return with_tax(papers, group, piece.gross) if is_net else gross
+        amount = piece.gross or sum(net for account, net in piece.nets.items() if account in group.accounts)
+        is_net = self.papers.books.has_nets and amount != self.papers.exported(group.entries)
+        return with_tax(self.papers, group, amount) if is_net else amount
 
     # ---- what a piece costs that no story explains
 

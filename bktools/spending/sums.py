@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.contract import rules
-from bktools.contract.rules import flag
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.arrow import to_arrow
 from bktools.frames.columns import days_of, months_in, split_lines, text_of, wall_times, with_column
@@ -145,12 +144,12 @@ def spend(
         into_own = rates_of(rates).into(None, lines.rows)
         lines = lines.converted(into_own)
         figures += [HOME, "home_currency"]
-    sums = _in_order(lines, is_largest_first=flag("largest_first", largest_first))
+    sums = _in_order(lines, is_largest_first=rules.flag("largest_first", largest_first))
     sums = sums.with_columns(c(name).fill_null(text) for name, text in lines.shown.items())
     sums = sums.with_columns(c.currency.fill_null(NO_CURRENCY))
     if rates is not None:
         sums = sums.with_columns(pl.lit(into_own.own).alias("home_currency"))
-    figures += ["share"] if flag("shares", shares) else []
+    figures += ["share"] if rules.flag("shares", shares) else []
     title = month_and_company(lines.rows, words().language)
     about = source_of(entries) | {"title": title, "questionable": lines.questionable}
     about |= {} if period is None else {"without_date": lines.without_date}
