@@ -22,7 +22,7 @@ from bktools.frames.sums import MEANINGLESS, NO_CURRENCY, numbers_of_entries, th
 from bktools.frames.typed import days_and_amounts
 from bktools.inputs.values.names import key as name_key
 from bktools.spending.budgets import in_currency, with_ids
-from bktools.spending.rates import ExchangeRates, in_home, in_own_currency, month_end, rates_of
+from bktools.spending.rates import ExchangeRates, in_home, month_end, rates_of
 from bktools.spending.sums import KEYS, NAMING, Lines, columns_of, keys_of, lines_of
 from bktools.wording import Sentence, Words, words
 
@@ -141,12 +141,14 @@ def compared(
         lines_of(rows, by, frames, period=months, source=source, language=language)
         for source, rows, months in zip(sources, named, (period, before), strict=True)
     ]
-    about["questionable"] = {name: side.questionable for name, side in zip(SIDES, sides, strict=True)}
     if into_own is not None:
         days = [pc.max(days_of(side.rows)).as_py() for side in sides]
         last = max(filter(None, days), default=None)
         undated = last and month_end(last)
-        sides = [replace(side, rows=in_home(in_own_currency(side.rows, into_own, undated))) for side in sides]
+        sides = [side.converted(into_own, undated) for side in sides]
+    about["questionable"] = {name: side.questionable for name, side in zip(SIDES, sides, strict=True)}
+    if into_own is not None:
+        sides = [replace(side, rows=in_home(side.rows)) for side in sides]
     changes = differences(sides, words(language))
     shown = changes.with_columns(c(name).fill_null(text) for name, text in sides[0].shown.items())
     figures = ("currency", *SIDES, "difference", "percent", "drivers")
