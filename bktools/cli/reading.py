@@ -128,22 +128,18 @@ def _joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     if not more:
         return first
     about = [frame.attrs["bktools"] for frame in frames]
-    rows = pd.concat(
-        [frame.assign(file=Path(facts["source"]).name) for frame, facts in zip(frames, about, strict=True)]
-    )
-    rows = rows.reset_index(drop=True)
+    names = [Path(facts["source"]).name for facts in about]
+    files = [*zip(names, frames, about, strict=True)]
+    rows = pd.concat([frame.assign(file=name) for name, frame, _ in files], ignore_index=True)
     rows.attrs["bktools"] = {
         **about[0],
-        "source": ", ".join(Path(facts["source"]).name for facts in about),
+        "source": ", ".join(names),
         "sha256": ", ".join(facts["sha256"] for facts in about),
         "files": [{name: facts[name] for name in ("source", "sha256")} for facts in about],
         "exported_at": max(filter(None, (facts.get("exported_at") for facts in about)), default=None),
         "rows": len(rows),
-        "failed_checks": [text for facts in about for text in facts.get("failed_checks", ())],
-        "notes": [f"{Path(facts['source']).name}: {text}" for facts in about for text in facts["notes"]],
-        "note_facts": [
-            {**fact, "file": Path(facts["source"]).name} for facts in about for fact in facts["note_facts"]
-        ],
+        "notes": [f"{name}: {text}" for name, _, facts in files for text in facts["notes"]],
+        "note_facts": [fact | {"file": name} for name, _, facts in files for fact in facts["note_facts"]],
     }
     return rows
 

@@ -67,6 +67,8 @@ def versus(
         language=words().language,
         **names,
     )
+    if period is None and "date" not in that.columns:
+        _note_months(this, sides[0])
     smaller = changes.attrs["bktools"]["below_threshold"] or None
     note(words()("command.differences", count=len(changes), smaller=smaller))
     if not largest_first:
@@ -87,6 +89,14 @@ def _titles(
     sides = [words()(f"report.column.{side}") for side in SIDES]
     titles = next((names for names in (named, stems) if names[0] != names[1]), sides)
     return dict(zip(SIDES, titles, strict=True))
+
+
+def _note_months(this: pd.DataFrame, files: Sequence[Path]) -> None:
+    """Note where entries that stand beside a budget are of several months."""
+    days = sorted(this["date"].dropna()) if "date" in this else []
+    if days and (days[0].year, days[0].month) != (days[-1].year, days[-1].month):
+        named = ", ".join(file.name for file in files)
+        note(words()("command.several_months", file=named, first=days[0], last=days[-1]))
 
 
 def _month_of(side: pd.DataFrame) -> str | None:

@@ -89,7 +89,6 @@ Rows = Sequence[Mapping[str, Any]]
 Facts = Mapping[str, Any]
 # The money and the IDs of the entries that wait for something.
 Waits = tuple[Mapping[str, Money], tuple[str, ...]]
-NOTHING: Waits = ({}, ())
 
 c = pl.col
 
@@ -273,10 +272,10 @@ def actions_of(results: StepResults) -> tuple[tuple[Action, ...], tuple[Sum, ...
     planned = sum(row["outcome"] == "PLANNED" for row in results.created) or None
     actions = []
     for number, ((section, code, role, command, _, cause), cases) in enumerate(steps.items()):
-        money, ids = of_steps.get(number, NOTHING)
+        money, ids = of_steps[number]
         facts, things = dict(cause), []
         for thing in _things(cases):
-            own, own_ids = of_things.get(f"{number} {thing.identity}", NOTHING)
+            own, own_ids = of_things[f"{number} {thing.identity}"]
             change = _change(own, things_now.get(f"{number} {thing.identity}"))
             things.append(replace(thing, name={**thing.name, **change}, money=own, entry_ids=own_ids))
         facts |= _change(money, steps_now.get(number))
@@ -300,7 +299,7 @@ def actions_of(results: StepResults) -> tuple[tuple[Action, ...], tuple[Sum, ...
     for role in ROLES:
         severities = [action.severity for action in actions if action.role == role]
         counts = {"errors": severities.count(ERROR), "warnings": severities.count(WARNING)}
-        money, _ = of_roles.get(role, NOTHING)
+        money, _ = of_roles[role]
         by_role += [Sum({"role": role, **counts}, money)] if severities else []
     return tuple(actions), tuple(by_role)
 
@@ -317,13 +316,18 @@ def _waiting(lines: pl.DataFrame, steps: Sequence[Sequence[_Case]]) -> pl.DataFr
     return lines.join(pl.DataFrame(pairs, columns, orient="row"), on="key", maintain_order="left")
 
 
-def _sums(waiting: pl.DataFrame, by: str, own: str | None) -> dict[Any, Waits]:
-    """Return the money and the IDs of the entries of each group; a line counts once in each."""
+def _sums(waiting: pl.DataFrame, by: str, own: str | None) -> defaultdict[Any, Waits]:
+    """Return the money and the IDs of the entries of each group; a line counts once in each.
+
+    A group without entries has no money.
+    """
     lines = waiting.unique([by, "row"], keep="first", maintain_order=True)
     named = lines.filter(c.id != "").group_by(by).agg(c.id.unique(maintain_order=True))
     ids = dict(named.iter_rows())
     sums = sums_of(to_arrow(lines.select(by, "id", "split_line", "currency", "amount")), by, own=own)
-    return {part[by]: (part.money, tuple(ids.get(part[by], ()))) for part in sums}
+    return defaultdict(
+        lambda: ({}, ()), {part[by]: (part.money, tuple(ids.get(part[by], ()))) for part in sums}
+    )
 
 
 def _counted_elsewhere(waiting: pl.DataFrame) -> dict[int, int]:

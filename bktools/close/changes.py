@@ -246,7 +246,8 @@ def _held_back(before: PeriodRecord, after: PeriodRecord, words: Words) -> pl.Da
     there = pl.concat([old.filter(change=STILL_OPEN), new.with_columns(change=pl.lit("new"))])
     rows, _ = _between(to_arrow(old), to_arrow(there), ("change", "reason"), words)
     reasons = {code: words.name("entry", code) for code in rows["reason"].unique()}
-    return rows.drop("id").with_columns(table=pl.lit(HELD), field="reason", about=c.reason.replace(reasons))
+    about = c.reason.replace_strict(reasons, default=None, return_dtype=pl.String)
+    return rows.drop("id").with_columns(table=pl.lit(HELD), field="reason", about=about)
 
 
 def _between(old: pa.Table, new: pa.Table, by: Sequence[str], words: Words) -> tuple[pl.DataFrame, list[str]]:

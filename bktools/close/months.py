@@ -46,17 +46,22 @@ def months_before(
     if rates and last and (kept := kept_rates(scope.settings, scope.company, last)):
         rates = kept.into(rates.own)
     counted = [before.filter(~c.is_sent), pl.DataFrame(of_month).filter(booked_before(scope.period))]
+    elsewhere = pl.DataFrame(exported_elsewhere(scope.journal, scope.company)).rename({"entry_id": "id"})
+    earlier = before.filter(c.fate != IN_DOUBT).select(GROUPS)
+    if len(earlier):
+        # What another system exported is not new either; alone it may be a part of a month.
+        is_earlier = c.date.cast(pl.String) < scope.period
+        earlier = pl.concat([earlier, elsewhere.filter(is_earlier).select(GROUPS)])
     is_left = (c.fate == HELD) & (c.outcome == "open")
-    left_open = before.filter(is_left).join(pl.DataFrame(of_month), on="id", how="anti", nulls_equal=True)
+    left_open = before.filter(is_left).join(pl.DataFrame(of_month), on="id", how="anti")
     figures = Figures(
         of_month,
         scope.settings.currency or next(iter(money_of(of_month)), None),
         last=with_home(spent_in(met, last), rates),
-        earlier=to_arrow(before.filter(c.fate != IN_DOUBT).select(GROUPS)),
+        earlier=to_arrow(earlier),
         counted_before=to_arrow(pl.concat([rows.select("id") for rows in counted]))["id"],
         left_open=to_arrow(left_open.sort("met_in", c.amount.abs(), descending=[False, True])),
     )
-    elsewhere = pl.DataFrame(exported_elsewhere(scope.journal, scope.company)).rename({"entry_id": "id"})
     # The day of the close is taken from the calendar of this machine, as its month is.
     today = now.astimezone().date()
     return last, figures, recurring(pl.DataFrame(of_month), met, elsewhere, scope.period, last, today)

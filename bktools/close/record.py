@@ -192,11 +192,10 @@ def record_in(
     sent = sent_entries(journal, company) if sent is None else sent
     booked, held = booked_and_held(held_back(journal, company, sent, month))
     sent = sent.filter(pc.equal(sent["period"], month))
-    tables = {
+    entries = {"exported": sent, "in_books": booked, "held_back": held}
+    tables = {name: rows.select(in_reading_order(rows.column_names)) for name, rows in entries.items()}
+    tables |= {
         "closes": table_of([closes_of(journal, company, month)], CLOSES),
-        "exported": sent.select(in_reading_order(sent.column_names)),
-        "in_books": booked.select(in_reading_order(booked.column_names)),
-        "held_back": held.select(in_reading_order(held.column_names)),
         "totals": table_of([totals_of(sent, pa.concat_tables([booked, held]))], TOTALS),
         "events": events_of(journal, company, month),
     }

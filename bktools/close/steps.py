@@ -36,7 +36,7 @@ from bktools.service import Service
 from bktools.settings import Settings, require_writable
 from bktools.snapshots.tables import load_categories, load_employees
 from bktools.spending.expected import LEAST
-from bktools.spending.rates import ExchangeRates, currencies_without_rate, in_own_currency, keep_rates
+from bktools.spending.rates import ExchangeRates, amounts_without_rate, in_own_currency, keep_rates
 from bktools.wording import Sentence, Words
 
 
@@ -253,6 +253,6 @@ def unchecked_by(
     texts = [words(f"not_compared.{code}") for code in after.not_compared]
     texts += [words.name("unchecked", code) for code in plan.unchecked]
     texts += [words("not_compared.missing", least=LEAST, known=known)] if known < LEAST else []
-    without_rate = currencies_without_rate(entries)
-    texts += [words("not_compared.home", currencies=without_rate)] if without_rate else []
+    without_rate = amounts_without_rate(entries)
+    texts += [words("not_compared.home", amounts=without_rate)] if without_rate else []
     return tuple(texts)

@@ -8,7 +8,7 @@ import msgspec
 
 from bktools.contract.endpoint import Endpoint
 
-GET_BALANCE = Endpoint("get_balance", "GET", "/v1/companies/balance", on_balance_host=True, deprecated=True)
+GET_BALANCE = Endpoint("get_balance", "GET", "/v1/companies/balance", on_balance_host=True)
 
 
 class Balance(msgspec.Struct, frozen=True):

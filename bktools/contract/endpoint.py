@@ -35,7 +35,6 @@ class Endpoint:
     repeatable: bool = True
     # Whether it is on the balance host, with a token of that host's own.
     on_balance_host: bool = False
-    deprecated: bool = False
     # Whether it creates what cannot be undone, and may take long. It is sent once, on a new connection.
     books_money: bool = False
 

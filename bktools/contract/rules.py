@@ -23,6 +23,7 @@ UUID_PATTERN = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-f
 
 # The same for engines that search (RE2), where `$` matches only the end.
 UUID_REGEX = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
+UUID_LENGTH = 36
 
 MONTH_PATTERN = re.compile(r"\d{4}-(0[1-9]|1[0-2])\Z", re.ASCII)
 FIRST_MONTH = "0001-01"

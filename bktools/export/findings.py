@@ -213,7 +213,7 @@ def _lacking(books: Holdings, entries: pa.Table, exported_at: str | None) -> lis
     first, last = books.days
     days = zip(entries["id"].to_pylist(), days_of(entries).to_pylist(), strict=True)
     outside = {entry for entry, day in days if day is None or not first <= day <= last}
-    return [entry for entry, due in books.missing.items() if due <= last and entry not in outside]
+    return [entry for entry, due in books.may_follow.items() if due <= last and entry not in outside]
 
 
 def in_order_of_sending(rows: pl.DataFrame) -> pl.DataFrame:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import count
 from typing import Any
 
+import msgspec
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -31,18 +33,34 @@ def checked(entries: Any, checker: Checker) -> tuple[pa.Table, pl.DataFrame]:
         ROW_NUMBER
     )
     reasons = {name: rows[name] for name in FIRST_ERROR}
+    if "line" not in rows.column_names:
+        reasons["facts"] = _with_lines(reasons["facts"], rows[ROW_NUMBER])
     rows = typed(rows.drop_columns([ROW_NUMBER, *FIRST_ERROR]), "entries")
     keys = pa.table({"company_id": rows["company_id"], "day": days_of(rows), "id": rows["id"]} | reasons)
     return rows, in_order_of_sending(pl.DataFrame(keys).with_row_index("row"))
 
 
 def _checked(frames: Tables, checker: Checker) -> Tables:
-    """Return entries with the first error of each. Runs on a worker."""
+    """Return entries with the first error of each; the line of a row may be its number. Runs on a worker."""
     entries = frames["entries"].sort_by(ROW_NUMBER)
-    rows = typed(entries.drop_columns([ROW_NUMBER]), "entries")
-    first_errors = checker.check(rows).rows
     has_lines = "line" in entries.column_names
+    named = entries if has_lines else entries.append_column("line", entries[ROW_NUMBER])
+    rows = typed(named.drop_columns([ROW_NUMBER]), "entries")
+    first_errors = checker.check(rows).rows
     rows = rows if has_lines else rows.drop_columns(["line"])
     for name in FIRST_ERROR:
         rows = rows.append_column(name, pc.cast(first_errors[name].to_arrow(), TEXT))
     return {"entries": rows.append_column(ROW_NUMBER, entries.column(ROW_NUMBER))}
+
+
+def _with_lines(facts: pa.ChunkedArray, numbers: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return facts as JSON that name the lines of the whole frame, in place of the numbers of its rows."""
+    lines = dict(zip(numbers.to_pylist(), count(1), strict=False))
+
+    def named(text: str) -> str:
+        known = msgspec.json.decode(text)
+        known["id_lines"] = [lines[number] for number in known["id_lines"]]
+        return str(msgspec.json.encode(known), "utf-8")
+
+    texts = (named(text) if text and '"id_lines"' in text else text for text in facts.to_pylist())
+    return pa.chunked_array([pa.array(texts, TEXT)])

@@ -40,7 +40,7 @@ _COINS = pa.array([Decimal(1).scaleb(-places) for places in range(_FINEST + 1)],
 # Columns of money whose name does not say "amount".
 _NAMES = {
     *("this", "that", "difference", "current", "available"),
-    *("exported", "ledger", "on_other_accounts", "not_from_export", "foreign"),
+    *("exported", "of_other_months", "foreign", "ledger", "on_other_accounts", "not_from_export"),
 }
 
 

@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.contract.rules import UUID_LENGTH
 from bktools.frames.columns import (
     amounts_of,
     days_of,
@@ -88,7 +89,7 @@ def typed(frame: Any, name: str) -> pa.Table:
 
     Text is large_string, flags are boolean, amounts are exact numbers, and times are the days that they are
     on. Of other frames than entries the columns of the shape are kept; one that the frame lacks is null.
-    Entries keep all columns, have their IDs in lower case, as they are sent, and the number of their `line`.
+    Entries keep all columns and have their UUIDs in lower case, as they are sent, and their `line` by number.
 
     Raises
     ------
@@ -102,7 +103,10 @@ def typed(frame: Any, name: str) -> pa.Table:
         return with_missing(table, pa.schema(shape.types)).select([*shape.types])
     for column in shape.needed:
         place = table.column_names.index(column)
-        table = table.set_column(place, column, pc.ascii_lower(table.column(place)))
+        ids = table.column(place)
+        # An ID of another kind is shown as the file has it.
+        lower = pc.if_else(pc.equal(pc.binary_length(ids), UUID_LENGTH), pc.ascii_lower(ids), ids)
+        table = table.set_column(place, column, lower)
     if "line" in table.column_names:
         return table
     return table.append_column("line", pa.array(np.arange(1, len(table) + 1)))

@@ -24,8 +24,9 @@ from bktools.journal.database import ROWS_AT_ONCE, Connection, Row
 from bktools.journal.lock import LOCK_PATIENCE
 from bktools.journal.postgres import Postgres
 from bktools.journal.schema import LIVE_STATES, RULES, TABLES, VERSION, texts
-from bktools.journal.sentences import refusal
+from bktools.journal.sentences import line_of, refusal
 from bktools.journal.sqlite import Sqlite
+from bktools.wording import words
 
 # The facts of an event, as they stand in its JSON.
 Facts = Mapping[str, Any]
@@ -232,7 +233,7 @@ class Records:
         for piece in self.pieces("SELECT batch_id, body, body_sha256 FROM batches", size=100):
             for row in piece:
                 if hashlib.sha256(row["body"]).hexdigest() != row["body_sha256"]:
-                    yield f"batch {row['batch_id']}: its body was changed after it was planned"
+                    yield line_of("body_changed", batch_id=row["batch_id"])
 
     def _broken_chain(self) -> Iterator[str]:
         digest = ""
@@ -240,7 +241,7 @@ class Records:
             for event in piece:
                 digest = _link(digest, [event[name] for name in _EVENT[:-1]])
                 if event["digest"] != digest:
-                    yield f"event {event['event_id']} of {event['at']} was changed after it was written"
+                    yield line_of("event_changed", event=event["event_id"], at=event["at"])
                     return
 
 
@@ -280,12 +281,8 @@ def write_identity(records: Records, connection: Connection, origin: Facts) -> N
 
 def contradiction(row: Row) -> str:
     """Return the line about a batch whose rows do not say what its events say."""
-    lines = {
-        "entries_missing": "its entries are not all there",
-        "state_differs": f"its state is {row['state']}, its last event says {row['last_state'] or 'nothing'}",
-        "entries_freed": f"its state is {row['state']}, and entries of it were freed",
-    }
-    return f"batch {row['batch_id']}: {lines[row['fault']]}"
+    last = words().name("outcome", row["last_state"]) if row["last_state"] else None
+    return line_of(row["fault"], **row, last=last)
 
 
 def _contradictions(batches: str) -> str:

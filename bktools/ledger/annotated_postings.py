@@ -22,11 +22,14 @@ from bktools.ledger.whole_numbers import (
     largest,
     number,
     places,
+    runs,
     sums,
 )
 
 # Where each voucher is closed before the next begins, the running total is zero after so many lines at most.
 LONGEST_VOUCHER = 20
+# Lines of a voucher may have texts of their own, but for their first words; more words tell no more of them.
+MOST_WORDS = 6
 # A contra account of so many vouchers, or of so much of the money, is a main one; any other one is seldom.
 OFTEN = 0.1
 
@@ -56,8 +59,6 @@ class AnnotatedPostings:
         Of each cell: its voucher, its account, its amount, and whether an entry has the account.
     mix : array
         A random number for each account; the sum of some tells which they are.
-    amounts : array
-        The amounts of the entries.
     rates : tuple of int
         Where postings are without tax: the rates, in ten-millionths. The tax is not of the
         cost side then.
@@ -73,7 +74,6 @@ class AnnotatedPostings:
     is_contra: Flags
     is_cost: Flags
     family: Numbers
-    amounts: Numbers
     sign: int
     rates: tuple[int, ...] = ()
     slack: int = 0
@@ -103,17 +103,15 @@ class AnnotatedPostings:
         _, first = number(v[is_contra], lines.account[is_contra])
         self.kind = sums(v[is_contra][first], count, mix[family[lines.account[is_contra][first]]])
 
-    @functools.cached_property
-    def has_no_tax(self) -> Flags:
-        """Of each voucher, whether all beside the entries' accounts has an entry's amount: it is no tax."""
-        beside = np.flatnonzero(~self.used)
-        is_strange = places(self.net[beside], np.sort(self.amounts)) < 0 if len(beside) else beside
-        return np.asarray(sums(self.cell_v[beside], self.count, is_strange) == 0)
-
     @property
     def has_nets(self) -> bool:
         """Whether the cost sides are without tax."""
         return bool(self.rates)
+
+    @functools.cached_property
+    def is_of_one(self) -> Flags:
+        """Of each voucher, whether it is whole for its one account of the entries, with the tax beside it."""
+        return np.asarray((self.accounts == 1) & (not self.has_nets))
 
     def without_tax(self, is_tax: Flags, rates: Iterable[int]) -> AnnotatedPostings:
         """Return the ledger without the tax beside its costs."""
@@ -153,7 +151,7 @@ class AnnotatedPostings:
 
         An account is NONE for all of the voucher. Returns also which of the vouchers each row is of.
         """
-        is_part = (account != NONE) & ((self.accounts[v] != 1) | self.has_nets)
+        is_part = (account != NONE) & ~self.is_of_one[v]
         of_voucher, of_cell = np.full(self.count, -1), np.full(len(self.net) + 1, -1)
         of_voucher[v[~is_part]] = np.flatnonzero(~is_part)
         of_cell[self.cells_at(v[is_part], account[is_part])] = np.flatnonzero(is_part)
@@ -169,7 +167,7 @@ class AnnotatedPostings:
         """Return the rows of the postings of one voucher's cost side, or of its part on an account."""
         lines = self._lines_of(v)
         lines = lines[self.is_cost[lines]]
-        if account != NONE and (self.accounts[v] != 1 or self.has_nets):
+        if account != NONE and not self.is_of_one[v]:
             lines = lines[self.lines.account[lines] == account]
         return np.asarray(self.lines.row[lines])
 
@@ -185,8 +183,7 @@ class AnnotatedPostings:
 
     @functools.cached_property
     def _by_voucher(self) -> tuple[Numbers, Numbers]:
-        order = np.argsort(self.lines.v, kind="stable")
-        return order, np.searchsorted(self.lines.v[order], np.arange(self.count + 1))
+        return runs(self.lines.v, self.count)
 
     def texts(self, vouchers: Iterable[int]) -> dict[int, frozenset[str]]:
         """Return the words and numbers of vouchers."""
@@ -219,7 +216,7 @@ def annotated_postings(entries: Columns, lines: Columns, sign: int | None = None
     is_contra = contra_lines(lines, is_used, accounts)
     mix = np.random.default_rng(7).integers(1 << 62, size=accounts)
     family = families_of(lines, is_contra, accounts)
-    return AnnotatedPostings(lines, mix, is_used, is_contra, ~is_contra, family, entries.cents, sign)
+    return AnnotatedPostings(lines, mix, is_used, is_contra, ~is_contra, family, sign)
 
 
 def with_account_numbers(
@@ -231,7 +228,7 @@ def with_account_numbers(
 
 
 def vouchers_of(lines: Columns) -> Numbers:
-    """Number the vouchers: by their names, else by documents that balance, else by lines that add up to 0."""
+    """Number the vouchers: by names, else by documents, lines, or texts of a day, that add up to 0."""
     code = lines.voucher.copy()
     if (code < 0).all():
         document = lines.document
@@ -249,12 +246,31 @@ def vouchers_of(lines: Columns) -> Numbers:
         is_alone = np.maximum.reduceat(account, begins) == np.minimum.reduceat(account, begins)
         is_end[np.flatnonzero(is_end)[is_alone]] = False
         code[unnamed[1:]] = len(lines) + is_end.cumsum()[:-1]
+    elif len(unnamed):
+        code[unnamed] = _by_texts(lines, unnamed)
     # A number that is used again on another day is another voucher, if each day balances by itself.
     days, first = number(code, lines.day)
     of_day, balance = code[first], sums(days, len(first), lines.cents)
     size = 2 * len(lines)
     again = ((sums(of_day, size) > 1) & ~among(size, of_day[balance != 0]))[code]
     return number(code, np.where(again, lines.day, 0))[0] if again.any() else number(code)[0]
+
+
+def _by_texts(lines: Columns, rows: Numbers) -> Numbers:
+    """Number vouchers without names: the lines of a day whose texts begin alike, if these add up to 0.
+
+    A line alone is its voucher, and all are where lines are left that do not add up.
+    """
+    alone = len(lines) + rows
+    code, texts = alone.copy(), lines.table["text"][rows].fill_null("")
+    left = np.arange(len(rows))
+    for most in (None, *range(MOST_WORDS, 0, -1)):
+        begins = texts[left] if most is None else texts[left].str.split(" ").list.head(most).list.join(" ")
+        receipt, first = number(lines.day[rows[left]], codes(begins))
+        adds_up = (sums(receipt, len(first), lines.cents[rows[left]]) == 0)[receipt]
+        code[left[adds_up]] = alone[left[first]][receipt[adds_up]]
+        left = left[~adds_up]
+    return code if len(left) <= (1 - HABIT) * len(rows) else alone
 
 
 # ---- contra accounts: creditors, a bank, a card, a clearing account

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bktools.ledger.booking_units import CORRECTED, LATEST
-from bktools.ledger.whole_numbers import NONE
 
 # The texts of an entry that vouchers may carry.
 FIELDS = ("description", "document", "supplier", "person")
@@ -121,8 +120,6 @@ class Piece:
         Whether its contra accounts, and its cost centre, are those of proven vouchers: the entries' kind.
     text : frozenset of str
         Its words.
-    is_move : bool
-        Whether it moves an amount between accounts.
     lines : frozenset of int
         The amounts of its postings.
     """
@@ -133,8 +130,12 @@ class Piece:
     nets: Mapping[int, int]
     is_kind: bool
     text: frozenset[str]
-    is_move: bool = False
     lines: frozenset[int] = frozenset()
+
+    @property
+    def is_move(self) -> bool:
+        """Whether it moves an amount between accounts."""
+        return self.gross == 0
 
     @property
     def v(self) -> int:
@@ -162,11 +163,6 @@ class Piece:
     def amounts_on(self, account: int) -> frozenset[int]:
         """What it has on an account: in all, and by its postings, where it is on entries' accounts."""
         return self.lines | {self.nets[account]}
-
-
-def whole(v: int) -> PieceId:
-    """Return the ID of all of a voucher."""
-    return v, NONE
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from bktools.findings.check import ERP, ERROR, INFO, PREPARER, SERVICE, SEVERITI
 from bktools.frames.schema import IN_DOUBT
 from bktools.ledger.inputs import EPOCH
 from bktools.ledger.matched_tables import MatchedTables
-from bktools.ledger.verdict import ARRIVED, THERE, OpenGroup, Reason, Status
+from bktools.ledger.verdict import ARRIVED, ORDERS, THERE, OpenGroup, Reason, Status
 from bktools.wording import Words
 
 # Codes of findings that no status or reason has alone.
@@ -41,9 +41,8 @@ FINDINGS: Mapping[str, tuple[str, str]] = {
     ANOTHER_COST_CENTRE: (INFO, ERP),
     **dict.fromkeys((*Reason, "not_shown", "sum_of_currencies", "currency_unknown"), (WARNING, PREPARER)),
 }
-# Findings that order a correction of the books: only where no other posting may be the entry's.
-ORDERS = ("missing", "booked_twice", "another_amount", "another_account")
 
+ORDERED = [status.code for status in ORDERS]
 # Postings that a finding names; the others are counted.
 MOST_POSTINGS = 5
 # Entries of an open group that a finding names, the likeliest first.
@@ -130,7 +129,7 @@ class _Findings:
         for (entry, code), row in zip(own, rows, strict=True):
             is_in_doubt = code == Status.MISSING.code and row.get("state") in IN_DOUBT
             reason = MISSING_IN_DOUBT if is_in_doubt else code
-            look_first = verdict.look_first.get(entry, ()) if reason in ORDERS else ()
+            look_first = verdict.look_first.get(entry, ()) if reason in ORDERED else ()
             amount, booked = row.get("amount"), row.get("booked_amount")
             facts = {name: row.get(name) for name in FACTS} | {
                 "account": account_of(row),
@@ -181,15 +180,17 @@ class _Findings:
         rows = matched.rows(group.entries)
         days = [row["date"] for row in rows]
         exported = self._money(group.entries)
+        difference = None
         if {*exported} <= {matched.currency, ""}:
             exported = {matched.currency or "": matched.money(group.exported)}
+            difference = matched.money(group.difference)
         facts = {
             "accounts": [*dict.fromkeys(filter(None, map(account_of, rows)))],
             "first": min(days),
             "last": max(days),
             "exported": words.money(exported),
             "booked": matched.money(group.booked),
-            "difference": matched.money(group.difference),
+            "difference": difference,
             "currency": matched.currency,
             "places": self._places(group.postings) or None,
             "named": self._named(group.postings),

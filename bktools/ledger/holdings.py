@@ -61,7 +61,7 @@ class Holdings:
         Whether the ledger shows how it books.
     batches : tuple of str
         Batches that were sent before and are in the ledger as a whole: they show whose ledger it is.
-    missing : mapping
+    may_follow : mapping
         By ID of an entry that is missing, or not covered yet: the day until which its posting may follow.
     days : tuple of date
         The first and the last day that the ledger shows; empty without any.
@@ -71,7 +71,7 @@ class Holdings:
     has_accounts: bool
     is_style_known: bool
     batches: tuple[str, ...]
-    missing: Mapping[str, dt.date]
+    may_follow: Mapping[str, dt.date]
     days: tuple[dt.date, ...]
 
     @property
@@ -122,7 +122,7 @@ def holdings(entries: Any, ledger: Any, *, exported: Any = None, currency: str |
         unsent.is_empty() or bool(both["account"].is_in(postings["account"].drop_nulls().implode()).any()),
         verdict.habits.is_known,
         _whole_batches(sent, verdict),
-        _missing(unsent, held, verdict),
+        _may_follow(unsent, held, verdict),
         tuple(map(day_of, verdict.covered)) if verdict.covered else (),
     )
 
@@ -134,7 +134,7 @@ def _looked_at(e: int, verdict: Verdict) -> Sequence[int]:
     return verdict.look_first.get(e, ())
 
 
-def _missing(unsent: pl.DataFrame, held: list[Held], verdict: Verdict) -> dict[str, dt.date]:
+def _may_follow(unsent: pl.DataFrame, held: list[Held], verdict: Verdict) -> dict[str, dt.date]:
     """Return until which day the posting of each missing entry may follow, by the ledger's habits."""
     clock = "month_end" if verdict.habits.unit in OF_BATCHES else verdict.habits.clock
     if not verdict.habits.is_known or clock == "sent_day":

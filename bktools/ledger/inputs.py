@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,7 +23,8 @@ from bktools.frames.columns import (
 )
 from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.typed import Shape, checked
-from bktools.ledger.whole_numbers import are_distinct
+from bktools.ledger.annotated_postings import vouchers_of
+from bktools.ledger.whole_numbers import NONE, Columns, Numbers, are_distinct
 from bktools.wording import Sentence
 
 EPOCH = dt.date(1970, 1, 1)
@@ -95,7 +97,9 @@ class Inputs:
         Both frames with all their columns; their amounts have the same decimals.
     entries, postings : DataFrame
         The same rows as the engine reads them: whole cents (or smaller units), days since 1970-01-01, texts.
-        A column that a frame lacks is empty.
+        A column that a frame lacks is empty. Postings have the number of their voucher, `v`.
+    order : array
+        The row of each posting in the frame as it was given.
     lacking : tuple of str
         The columns that a frame lacks: its name and the column's.
     not_sent : mapping
@@ -109,6 +113,7 @@ class Inputs:
     ledger: pa.Table
     entries: pl.DataFrame
     postings: pl.DataFrame
+    order: Numbers
     lacking: tuple[str, ...]
     not_sent: Mapping[str, int]
     options: Mapping[str, Any]
@@ -150,11 +155,14 @@ def read(
         entries = entries.filter(was_sent)
     _refuse_companies(entries)
     _refuse_repeated(entries)
-    options |= {"currency": currency, "explained": _explained_rows(postings, explained)}
-    options["until"] = _last_day(ledger, postings)
     theirs = _typed(postings, "ledger")
     ours = _in_codes_of(theirs, _typed(entries, "exported")).with_columns(sent=pl.lit(are_sent))
-    return Inputs(entries, postings, ours, theirs, (*_lacking(entries, postings),), not_sent, options)
+    theirs, order = _in_own_order(theirs, ours["account"])
+    postings = postings.take(order)
+    options |= {"currency": currency, "explained": _explained_rows(postings, explained)}
+    options["until"] = _last_day(ledger, postings)
+    lacking = (*_lacking(entries, postings),)
+    return Inputs(entries, postings, ours, theirs, order, lacking, not_sent, options)
 
 
 def postings_in(ledger: Any) -> pa.Table:
@@ -212,6 +220,24 @@ def _typed(table: pa.Table, name: str) -> pl.DataFrame:
         days["sent_day"] = sent_at.str.head(10).str.to_date(strict=False) if is_text else sent_at
     numbers = {column: day.cast(pl.Int32).cast(pl.Int64) for column, day in days.items()}
     return frame.select(**columns, **numbers)
+
+
+def _in_own_order(postings: pl.DataFrame, accounts: pl.Series) -> tuple[pl.DataFrame, Numbers]:
+    """Return postings with their vouchers, in an order of their own, and the row of each in the file.
+
+    Vouchers are in the order of their days and names, those without a name as in the file. Lines of a voucher
+    are by document and text, then the costs of the entries' accounts, then tax and contra accounts.
+    """
+    lines = Columns(postings)
+    has_values = (lines.day > NONE) & (lines.cents > NONE)
+    v = np.full(len(lines), -1)
+    v[has_values] = vouchers_of(lines.take(has_values))
+    name = pl.coalesce("voucher", "document", "text").min().over("v").fill_null("")
+    by_voucher = (pl.col("day").min().over("v"), name.str.len_chars(), name, "v")
+    is_cost = pl.col("account").is_in(accounts.unique().implode()).fill_null(value=False)
+    by_line = ("document", "text", ~is_cost, "account", -pl.col("cents"))
+    rows = postings.with_columns(v=pl.Series(v)).with_row_index("row").sort(*by_voucher, *by_line)
+    return rows.drop("row").with_columns(pl.col("v").rle_id().cast(pl.Int64)), rows["row"].to_numpy()
 
 
 def _in_codes_of(postings: pl.DataFrame, entries: pl.DataFrame) -> pl.DataFrame:

@@ -23,7 +23,10 @@ from bktools.wording import Words
 STATUSES = [status.code for status in Status]
 ARRIVED_CODES = {status.code for status in ARRIVED}
 # The sums of an open account, with their names in the section `total` of the sentences.
-TOTALS = ("exported", "foreign", "ledger", "on_other_accounts", "not_from_export", "difference")
+TOTALS = (
+    *("exported", "of_other_months", "foreign", "ledger", "on_other_accounts", "not_from_export"),
+    "difference",
+)
 SHOWN = 10
 
 
@@ -103,16 +106,18 @@ class LedgerMatch(Result):
     def totals(self) -> pd.DataFrame:
         """Control totals in the ledger's currency, one row per account and month of the accounting system.
 
-        An entry is in the month of its posting; where it has none, in that of its close, else of its date.
-        With a period, there are its months, and other ones in which its entries are.
+        An entry is exported in the month of its close, else of its date. It is compared in the month of its
+        posting, if it has one. With a period, its months are shown.
 
         account_code, account_name, month, currency; entries (how many are compared) and not_compared (how
-        many are not: other currencies, days or accounts that are not known); postings; exported (the entries
-        in the ledger's currency, gross where they hold tax); foreign (what the ledger has for entries in
-        other currencies that are booked); ledger (the account's postings, net where tax is booked apart);
-        on_other_accounts (what the entries' vouchers have elsewhere, such as tax); not_from_export (the
-        postings of no entry); difference (ledger with on_other_accounts, less not_from_export, exported and
-        foreign: 0 where all is booked).
+        many are not: other currencies, days or accounts that are not known); postings; exported (the month's
+        entries in the ledger's currency, gross where they hold tax); of_other_months (what other months'
+        entries have here, less what this month's have in others, or what is not compared); foreign (what the
+        ledger has for entries in other currencies that are booked); ledger (the account's postings, net where
+        tax is booked apart); on_other_accounts (what the entries' vouchers have elsewhere, such as tax);
+        not_from_export (the postings of no entry); difference (ledger with on_other_accounts, less
+        not_from_export, exported, of_other_months and foreign: 0 where all is booked). The differences of an
+        account's findings add up to it.
         """
         return self._listed["totals"]()
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bktools.ledger.booking_units import ACCOUNT, CORRECTED, EARLIER, LATEST
-from bktools.ledger.candidates import Entry, Piece, whole
+from bktools.ledger.candidates import Entry, Piece
 from bktools.ledger.matching import Matching
 from bktools.ledger.whole_numbers import NONE, Flags, Numbers, among, places
 from bktools.ledger.working_papers import WorkingPapers
@@ -74,14 +74,13 @@ def whole_pieces(papers: WorkingPapers, vouchers: Numbers, kinds: Kinds | None) 
         text = texts[v] if kinds and kinds.is_ours[v] else frozenset[str]()
         is_kind = bool(kinds and kinds.is_kind[v])
         day, nets = int(books.day[v]), books.nets_of(v)
-        pieces[v] = Piece(whole(v), day, gross, nets, is_kind, text, gross == 0, books.amounts_of(v))
+        pieces[v] = Piece((v, NONE), day, gross, nets, is_kind, text, books.amounts_of(v))
     return pieces
 
 
 def _part(papers: WorkingPapers, piece: Piece, account: int) -> Piece:
     """Return what a voucher without tax has on one account; a voucher of one account is whole."""
-    is_of_one = len(piece.nets.keys() & papers.practice.used) == 1 and not papers.books.has_nets
-    if account == NONE or is_of_one:
+    if account == NONE or papers.books.is_of_one[piece.v]:
         return piece
     net = piece.nets[account]
     return replace(piece, id=(piece.v, account), gross=net, nets={account: net})
@@ -91,8 +90,7 @@ def pieces_left(papers: WorkingPapers, kinds: Kinds) -> list[Piece]:
     """Return what no proven group has of the vouchers, cut as the booking unit cuts them."""
     books, matching, used = papers.books, papers.matching, papers.practice.used
     is_of_parts = matching.unit.part == ACCOUNT
-    # A voucher of one account is used with all that stands beside it, such as its tax.
-    is_of_one = (books.accounts == 1) & is_of_parts & (not books.has_nets)
+    is_of_one = books.is_of_one & is_of_parts
     is_used = among(books.count, matching.vouchers[is_of_one[matching.vouchers] | (not is_of_parts)])
     used_accounts: dict[int, set[int]] = defaultdict(set)
     parts = matching.only(~is_of_one[matching.vouchers] & is_of_parts)

@@ -28,11 +28,8 @@ from bktools.ledger.candidates import FIELDS, PERSON, Entry, FreePieces, Group, 
 from bktools.ledger.entry_rows import sums_in_a_row
 from bktools.ledger.practice import may_hold
 from bktools.ledger.telling import Telling, leave_open
-from bktools.ledger.verdict import BOOKED, Reason, Status
+from bktools.ledger.verdict import BOOKED, ORDERS, Reason, Status
 from bktools.ledger.working_papers import WorkingPapers
-
-# Statuses that order a correction of the books.
-ORDERS = (Status.MISSING, Status.BOOKED_TWICE, Status.ANOTHER_AMOUNT, Status.ANOTHER_ACCOUNT)
 
 
 class Lookalikes:

@@ -18,6 +18,7 @@ from bktools.ledger.verdict import THERE, Reason, Status, Verdict
 from bktools.ledger.whole_numbers import first_rows, sums
 
 CODES = pa.array([status.code for status in Status], TEXT)
+OF_GROUP = ["group", "account"]
 # The posting's columns that an entry gets as evidence, with OF_POSTING in front.
 EVIDENCE = (
     *("date", "account_code", "account_name", "amount", "text"),
@@ -115,9 +116,17 @@ def _postings(inputs: Inputs, verdict: Verdict) -> pl.DataFrame:
 def _entries(inputs: Inputs, verdict: Verdict, postings: pl.DataFrame) -> pl.DataFrame:
     group, count = verdict.group, verdict.groups + 1  # what is in no group counts as the last
     posting = first_rows(verdict.posting_group, verdict.groups)[group]
-    for entry, rows in verdict.evidence.items():
+    # Of a group on several accounts, an entry has the first posting on its own one.
+    on = postings["account"].gather(pl.Series(posting).replace(-1, None))
+    elsewhere = np.flatnonzero((posting >= 0) & (on != inputs.entries["account"]).fill_null(True).to_numpy())
+    if len(elsewhere):
+        rows = postings.with_row_index("row").filter(pl.col("group") >= 0).unique(OF_GROUP, keep="first")
+        own = pl.DataFrame({"group": group[elsewhere], "account": inputs.entries["account"][elsewhere]})
+        own = own.join(rows, on=OF_GROUP, how="left", maintain_order="left").select("row")
+        posting[elsewhere] = own["row"].fill_null(pl.Series(posting[elsewhere])).to_numpy()
+    for entry, looked_at in verdict.evidence.items():
         if verdict.status[entry] in THERE:
-            posting[entry] = rows[0]
+            posting[entry] = looked_at[0]
     entries = inputs.entries.with_columns(
         # The month of an entry is that of its close, else of its date.
         month=month_of("period_day", "day"),

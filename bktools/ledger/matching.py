@@ -26,7 +26,18 @@ from bktools.ledger.booking_units import (
     gate_of,
     units_of_style,
 )
-from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, largest, number, places, sums
+from bktools.ledger.whole_numbers import (
+    NONE,
+    Columns,
+    Flags,
+    Numbers,
+    among,
+    largest,
+    number,
+    places,
+    runs,
+    sums,
+)
 
 # A unit that explains so many of the entries is not questioned.
 CLEAR = 0.99
@@ -67,8 +78,7 @@ class EntryGroups:
 
     @functools.cached_property
     def _by_group(self) -> tuple[Numbers, Numbers]:
-        order = np.argsort(self.of_entry, kind="stable")
-        return order, np.searchsorted(self.of_entry[order], np.arange(len(self.size) + 1))
+        return runs(self.of_entry, len(self.size))
 
     def members(self, group: int) -> list[int]:
         """Return the numbers of a group's entries."""
@@ -128,8 +138,8 @@ def voucher_parts(books: AnnotatedPostings, unit: BookingUnit) -> VoucherParts:
         total, accounts = books.gross[v], books.mix[account]
         if unit.part == ACCOUNT:
             # A voucher of one account has its tax beside it. One of several can be cut where it has no tax.
-            is_whole = (books.accounts[v] == 1) & (not books.has_nets)
-            can_be_cut = books.has_nets | (total == books.on_used[v]) | books.has_no_tax[v]
+            is_whole = books.is_of_one[v]
+            can_be_cut = books.has_nets | (total == books.on_used[v])
             total = np.where(is_whole, total, np.where(can_be_cut, books.net[books.used], 0))
     is_part = total != 0
     return VoucherParts(*(column[is_part] for column in (v, account, accounts, total, books.day[v])))
@@ -147,7 +157,7 @@ class Matching:
     group, part : arrays
         Of each pair: its group and its part.
     is_singular : array of bool
-        Of each pair: whether no other group, and no other part, has its accounts and total.
+        Of each pair: whether no other group, and no other part, has its accounts and total in its stretch.
     is_shown : array of bool
         Of each group: whether any part has its accounts and total.
     """
@@ -258,9 +268,9 @@ def matching_of(
     if len(g):
         lot_of_part = places(of_part, lots)
         p = np.flatnonzero(among(len(lots), lot[g])[lot_of_part])
-        more_g, more_p = _counted(lot[g], groups.due[g], lot_of_part[p], parts.day[p], gate)
+        more_g, more_p, is_single = _counted(lot[g], groups.due[g], lot_of_part[p], parts.day[p], gate)
         group, part = np.append(group, g[more_g]), np.append(part, p[more_p])
-        singular = np.append(singular, np.zeros(len(more_g), np.bool_))
+        singular = np.append(singular, is_single)
     assert (groups.accounts[group] == parts.accounts[part]).all(), "pairs have equal accounts"
     assert (groups.total[group] == parts.total[part]).all(), "pairs have equal totals"
     pairs = Matching(unit, groups, parts, clock, gate, group, part, singular, is_shown)
@@ -294,8 +304,11 @@ def _clock_of(groups: EntryGroups, group: Numbers, day: Numbers, own: str) -> tu
 
 def _counted(
     of_group: Numbers, due: Numbers, of_part: Numbers, day: Numbers, gate: Gate
-) -> tuple[Numbers, Numbers]:
-    """Return the pairs of the stretches of days with as many parts as groups, by their places."""
+) -> tuple[Numbers, Numbers, Flags]:
+    """Return the pairs of the stretches of days with as many parts as groups, by their places.
+
+    Also of each pair whether its stretch has no other one.
+    """
     is_part = np.repeat([False, True], [len(of_group), len(of_part)])
     place = np.append(np.arange(len(of_group)), np.arange(len(of_part)))
     lot = np.append(of_group, of_part) * 2**32
@@ -310,7 +323,8 @@ def _counted(
     a, b = by_day[~is_part[by_day]], by_day[is_part[by_day]]
     is_late = ~_is_in(gate, day[place[b]] - due[place[a]])
     is_kept = ~among(len(order), stretch[a[is_late]])[stretch[a]]
-    return place[a[is_kept]], place[b[is_kept]]
+    a, b = a[is_kept], b[is_kept]
+    return place[a], place[b], sums(stretch[a], len(order))[stretch[a]] == 1
 
 
 def ranked_matchings(entries: Columns, books: AnnotatedPostings, style: str | None = None) -> list[Matching]:

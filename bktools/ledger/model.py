@@ -60,7 +60,6 @@ import polars as pl
 from bktools.ledger.annotated_postings import (
     AnnotatedPostings,
     annotated_postings,
-    vouchers_of,
     with_account_numbers,
 )
 from bktools.ledger.booking_units import ACCOUNT, EARLIER, FEW, LATEST, VOUCHER, Gate, clocks_of, covered_by
@@ -141,7 +140,6 @@ def _judge(
     until: int | None,
 ) -> tuple[Habits, Gate]:
     """Judge entries and postings in the ledger's currency; foreign ones by their original amounts."""
-    lines = lines.also(v=vouchers_of(lines))
     entries, lines = with_account_numbers(entries, lines, entries.table["account"], lines.table["account"])
     books = annotated_postings(entries, lines, sign)
     draft.gross = draft.gross * books.sign

@@ -31,8 +31,8 @@ SHOWN = 10
 class Sending(NamedTuple):
     """The journal's data about the sending of a batch."""
 
-    # When its job has ended at the latest, None where it is not known when it was sent.
-    ends_at: dt.datetime | None
+    # When its job has ended at the latest.
+    ends_at: dt.datetime
     # Why an answer may exist that the journal does not have, "" where there is none.
     undelivered: str = ""
 
@@ -60,7 +60,6 @@ def settlements(
     *,
     explained: Sequence[str] = (),
     currency: str | None = None,
-    language: str | None = None,
 ) -> list[Settlement]:
     """Return the evidence of a ledger about each batch with an unknown outcome: those of `sendings`.
 
@@ -71,7 +70,7 @@ def settlements(
     batches = sorted(set(sendings) & set(exported["batch_id"]))
     if not batches:
         return []
-    evidence = _Evidence(exported, ledger, explained, currency, words(language))
+    evidence = _Evidence(exported, ledger, explained, currency, words())
     return [evidence.settlement(batch, sendings[batch]) for batch in batches]
 
 
@@ -136,12 +135,10 @@ class _Evidence:
         looked = () if is_decided else tuple(map(self._posting, postings))
         return Settlement(batch, proof.outcome, proof.reason, facts, text, looked)
 
-    def _proof(self, batch: str, sending: Sending) -> _Proof:  # noqa: PLR0911
+    def _proof(self, batch: str, sending: Sending) -> _Proof:
         """Return the evidence, or why the ledger is not whole for the question."""
         if sending.undelivered:
             return _Proof(None, "undelivered", facts={"why": sending.undelivered})
-        if sending.ends_at is None:
-            return _Proof(None, "sending_unknown")
         is_own = (self._entries["batch"] == batch).fill_null(value=False)
         own = self._entries.filter(is_own)
         if any(own[name].null_count() for name in ("account", "day", "cents")):

@@ -131,7 +131,7 @@ class _PieceStories:
         return Story(self.ids, self.odd + mistakes, status, **more)
 
     def stories(self) -> Iterator[Story]:
-        if self.off == 0 and self.practice.agree(self.entries, self.pieces):
+        if self._is_rounded() or (self.off == 0 and self.practice.agree(self.entries, self.pieces)):
             yield self.story(0, self.booked)
             return
         if self.is_sum and len(self.pieces) > 1:
@@ -143,6 +143,12 @@ class _PieceStories:
                 yield self.story(2, self.opened)  # two mistakes that cancel each other
             return
         yield from self._of_another_amount(is_explained=bool(single))
+
+    def _is_rounded(self) -> bool:
+        """Whether an entry in several pieces without tax is off by no more than their rounding."""
+        on_account = all(piece.nets.keys() == self.group.accounts for piece in self.pieces)
+        is_net = any(self.practice.taxes) and not self.is_sum and on_account
+        return is_net and 0 < abs(self.off) < len(self.pieces)
 
     def _reversals(self) -> Iterator[tuple[tuple[Entry, ...], Piece]]:
         """Yield the parts of the group with a later piece that takes them back."""

@@ -17,7 +17,7 @@ from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, DATE, TEXT, to_pandas
 from bktools.ledger.findings import Finding, day_of, findings_of
 from bktools.ledger.ledger_match import LedgerMatch
-from bktools.ledger.matched_tables import CODES, MatchedTables, as_money, month_of, rows_of
+from bktools.ledger.matched_tables import CODES, OF_GROUP, MatchedTables, as_money, rows_of
 from bktools.ledger.tax_rates import WHOLE
 from bktools.ledger.verdict import Status
 from bktools.ledger.whole_numbers import first_rows
@@ -95,15 +95,15 @@ def _unchecked(matched: MatchedTables, words: Words) -> list[str]:
 
 # ---- control totals
 
-BY, OF_GROUP = ["account", "month"], ["group", "account"]
-SUMS = ("exported", "foreign", "ledger", "on_other_accounts", "not_from_export")
+BY = ["account", "month"]
+SUMS = ("exported", "of_other_months", "foreign", "ledger", "on_other_accounts", "not_from_export")
 
 
 def _totals(matched: MatchedTables) -> pd.DataFrame:
     """Return the sums of both sides by account and month, in the ledger's currency.
 
-    The postings of an account and a month are those that the accounting system adds up. An entry stands in
-    the month of its posting; where it has none in that of its close, else of its date.
+    The postings of an account and a month are those that the accounting system adds up. An entry is exported
+    in the month of its close, else of its date, and compared in that of its posting, if it has one.
     """
     postings, entries = matched.postings, matched.entries
     # Of postings that may hold an open entry, only those count whose sum is compared with its group's; and an
@@ -124,10 +124,12 @@ def _totals(matched: MatchedTables) -> pd.DataFrame:
     )
     # What was moved from another account is on its own one since then.
     entries = entries.join(of_group, on=OF_GROUP, how="left", nulls_equal=True, maintain_order="left")
-    entries = entries.with_columns(month=pl.coalesce("moved", "first", month_of("period_day", "day")))
+    own = pl.col("month").alias("own_month")
+    entries = entries.with_columns(own, month=pl.coalesce("moved", "first", "month"))
     # The lines of a split entry on one account are one entry.
-    line = pl.struct("id", "account", "month", "is_compared")
+    line = pl.struct("id", "account", "own_month", "is_compared")
     is_first_line = pl.col("id").is_null() | line.is_first_distinct()
+    exported = pl.when("is_home").then(cents).otherwise(0)
     # What matched groups have on other accounts, and for other currencies.
     groups = entries.filter(is_matched).group_by("group", *BY)
     more = pl.first("in_group").fill_null(0) - cents.filter("is_home").sum()
@@ -135,12 +137,13 @@ def _totals(matched: MatchedTables) -> pd.DataFrame:
     parts = (
         entries.select(
             "account",
-            "month",
-            "is_shown",
+            month="own_month",
             entries=pl.col("is_compared") & is_first_line,
             not_compared=~pl.col("is_compared") & is_first_line,
-            exported=pl.when(pl.col("is_compared") & pl.col("is_home")).then(cents),
+            exported=exported,
+            of_other_months=-exported,
         ),
+        entries.filter("is_compared").select("account", "month", of_other_months=exported),
         groups.agg(on_other_accounts=pl.when(is_home).then(-more), foreign=pl.when(~is_home).then(more)),
         postings.select(
             "account",
@@ -159,9 +162,9 @@ def _totals(matched: MatchedTables) -> pd.DataFrame:
     is_own = (pl.col("is_held") > 0) & pl.col("account").is_in(accounts, nulls_equal=True)
     both = both.filter((pl.col("entries") + pl.col("not_compared") > 0) | is_own)
     if matched.months is not None:
-        both = both.filter(matched.months | (pl.col("is_shown") > 0))
-    booked = pl.col("ledger") + pl.col("on_other_accounts") - pl.col("not_from_export")
-    both = both.with_columns(difference=booked - pl.col("exported") - pl.col("foreign"))
+        both = both.filter(matched.months)
+    booked = pl.col("ledger") + pl.col("on_other_accounts") - pl.col("not_from_export") - pl.col("foreign")
+    both = both.with_columns(difference=booked - pl.col("exported") - pl.col("of_other_months"))
     both = both.sort("account", "month", nulls_last=False)
     names = _account_names(matched)
     table = {
@@ -199,4 +202,5 @@ def _postings(matched: MatchedTables) -> pd.DataFrame:
     status[matched.postings["is_from_no_export"].to_numpy()] = NOT_FROM_EXPORT
     table = with_column(ledger, "status", pa.array(status, TEXT, from_pandas=True))
     table = with_column(table, "entry_id", matched.inputs.exported.column("entry_id").take(at))
+    table = table.take(np.argsort(matched.inputs.order))
     return to_pandas(table.select(in_reading_order(table.column_names)))

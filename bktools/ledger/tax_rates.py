@@ -76,8 +76,10 @@ class Rates:
     def can_give(self, entries: Sequence[Entry], net: int) -> bool:
         """Whether entries without their taxes may add up to a net, to the cent of rounding."""
         totals, slack = {0}, len(entries) // 2 + 1
+        # One alone may have another rate of the ledger than most on its account.
+        others = self.often if len(entries) == 1 else ()
         for x in entries:
-            rates = self.possible(x)
+            rates = {*self.possible(x), *others}
             if not rates:  # too few vouchers show any: the net is less by the largest tax at most
                 nets = [sorted((one.cents, net_of(one.cents, LARGEST_TAX))) for one in entries]
                 least, most = (sum(ends) for ends in zip(*nets, strict=True))

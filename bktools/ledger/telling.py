@@ -19,6 +19,8 @@ from bktools.ledger.working_papers import SHOWN, WorkingPapers
 
 # Steps of the search; with more, the groups are open.
 MOST_STEPS = 40_960
+# Groups that are decided together; the search goes as deep, and more are open.
+DEEPEST = 500
 # How often an entry is on its account, by its status; not at all with any other one.
 TIMES = {Status.BOOKED: 1, Status.IN_A_SUM: 1, Status.BOOKED_TWICE: 2}
 Solution = Mapping[int, Story]
@@ -96,7 +98,7 @@ class Telling:
         (status,) = states
         draft.decide(x.e, status)
         shown = self._own_first(x, shown)
-        rows = self.papers.first_rows(shown)
+        rows = self.papers.first_rows(shown, x.account)
         if status == Status.ANOTHER_ACCOUNT:  # the posting on that account first
             other = self.papers.row_on_another(shown, x)
             draft.is_held[other] = True
@@ -148,22 +150,22 @@ class Telling:
         """
         held, status = self._holds[group.number], self.papers.draft.status
         on_time = [piece for piece in held if self.practice.is_on_time(group, piece)]
-        counted = (
-            versions[0]
-            if versions and versions.count(versions[0]) == len(versions)
-            else on_time
-            if len(on_time) == 1
-            else []
-        )
+        same = versions[:1] if all(other == versions[0] for other in versions) else []
+        counted = next(iter(same), on_time if len(on_time) == 1 else [])
         wrong = [x for x in group.entries if x not in opened and status[x.e] not in ARRIVED]
         others = self.papers.group(group.number, (x for x in group.entries if x not in wrong))
         off = booked = None
         if any(group.accounts & piece.nets.keys() for piece in counted):
             expected = others.total + sum(x.cents * TIMES.get(status[x.e], 0) for x in wrong)
             off = sum(piece.gross for piece in counted) - expected
-            booked = sum(self._posted(group, piece) for piece in counted)
+        # What the ledger has is not known where explanations have other sums, or is in another currency.
+        sums = {sum(self._posted(group, piece) for piece in some) for some in versions or [counted]}
+        if off is not None and len(sums) == 1:
+            booked = sums.pop()
             self._hold(group, counted, booked)
             booked -= sum(x.exported * TIMES.get(status[x.e], 0) for x in wrong)
+        if any(x.is_original for x in group.entries):
+            booked = None
         self.differences[group.number] = off
         rows = self.papers.first_rows((*counted, *shown, *held))
         leave_open(self.papers, others, likeliest(opened, off), Reason.SEVERAL_STORIES, rows, booked)
@@ -173,11 +175,9 @@ class Telling:
 
         A posting of the exported amount has no tax to be added.
         """
-        papers = self.papers
-        (row,) = papers.first_rows([piece])
-        gross = int(papers.draft.gross[row])
-        is_net = gross == papers.sum([row]) != papers.exported(group.entries)
-        return with_tax(papers, group, piece.gross) if is_net else gross
+        amount = piece.gross or sum(net for account, net in piece.nets.items() if account in group.accounts)
+        is_net = self.papers.books.has_nets and amount != self.papers.exported(group.entries)
+        return with_tax(self.papers, group, amount) if is_net else amount
 
     # ---- what a piece costs that no story explains
 
@@ -250,8 +250,10 @@ class Search:
         self._order = sorted(self.groups, key=lambda group: len(self.stories[group.number]))
         self._fewest = sum(self.prices.values()) + 3 * len(self.groups) + 1
         self._steps = 0
-        self._step(0, frozenset(), 0, {})
-        self.is_complete = self._steps <= MOST_STEPS
+        self.is_complete = len(self.groups) <= DEEPEST
+        if self.is_complete:
+            self._step(0, frozenset(), 0, {})
+            self.is_complete = self._steps <= MOST_STEPS
 
     def _step(self, place: int, used: frozenset[PieceId], mistakes: int, chosen: dict[int, Story]) -> None:
         self._steps += 1

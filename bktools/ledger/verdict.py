@@ -38,6 +38,9 @@ BOOKED = (*ARRIVED, Status.BOOKED_TWICE)
 # An entry with one of these has a posting of its own, right or not.
 THERE = (*BOOKED, Status.ANOTHER_ACCOUNT, Status.ANOTHER_AMOUNT, Status.REVERSED)
 
+# Corrections of the books are ordered by these, and only where no other posting may be the entry's.
+ORDERS = (Status.MISSING, Status.BOOKED_TWICE, Status.ANOTHER_AMOUNT, Status.ANOTHER_ACCOUNT)
+
 
 class Reason(enum.StrEnum):
     """Why an entry is open, or not comparable."""

@@ -115,6 +115,12 @@ def largest(numbers: npt.NDArray[Any], count: int, values: npt.NDArray[Any]) -> 
     return most
 
 
+def runs(numbers: Numbers, count: int) -> tuple[Numbers, Numbers]:
+    """Return the rows in the order of their numbers, and where those of each begin; the last is their end."""
+    order = np.argsort(numbers, kind="stable")
+    return order, np.searchsorted(numbers[order], np.arange(count + 1))
+
+
 def first_rows(numbers: Numbers, count: int) -> Numbers:
     """Return by number the first row that has it, -1 where there is none; the last is for the number -1."""
     first = np.full(count + 1, -1)

@@ -158,11 +158,15 @@ class WorkingPapers:
 
     # ---- postings
 
-    def first_rows(self, pieces: Iterable[Piece]) -> list[int]:
-        """Return the first posting of each of a few pieces."""
-        some = [*dict.fromkeys(piece.id for piece in pieces)][:SHOWN]
-        rows = [self.books.rows_of_part(v, account) for v, account in some]
-        return [int(own[0]) for own in rows if len(own)]
+    def first_rows(self, pieces: Iterable[Piece], account: int = NONE) -> list[int]:
+        """Return a posting of each of a few pieces: on an account, else on one that entries have."""
+        lines, rows = self.books.lines, list[int]()
+        for v, of in [*dict.fromkeys(piece.id for piece in pieces)][:SHOWN]:
+            own = self.books.rows_of_part(v, of)
+            at = np.searchsorted(lines.row, own)
+            order = np.lexsort((~self.books.is_used[at], lines.account[at] != account))
+            rows += own[order[:1]].tolist()
+        return rows
 
     def row_on_another(self, pieces: Iterable[Piece], x: Entry) -> list[int]:
         """Return the posting of pieces on another account than an entry's, on its side, nearest to it."""

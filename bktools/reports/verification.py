@@ -20,14 +20,14 @@ SHEETS = {
     "findings": "about severity reason message to_do who",
     "open_groups": "accounts first_day last_day entries exported currency ledger difference vouchers "
     "likeliest",
-    "totals": "account_code account_name month currency entries exported foreign ledger "
-    "on_other_accounts not_from_export difference",
+    "totals": "account_code account_name month currency entries exported of_other_months "
+    "foreign ledger on_other_accounts not_from_export difference",
     "matched": "status date supplier description amount currency account_code booked_date booked_amount "
     "booked_account_code booked_voucher_id",
 }
 # Columns of the page, by the kinds that its style knows.
 KINDS = {
-    "number": "entries exported foreign ledger on_other_accounts not_from_export difference",
+    "number": "entries exported of_other_months foreign ledger on_other_accounts not_from_export difference",
     "date": "first_day last_day",
     "list": "message to_do likeliest",
     "choice": "severity reason",

@@ -46,8 +46,6 @@ MISSPELT = 0.75
 # Names of environments are read as this setting is.
 PLAIN_TEXT = SETTINGS["company"]
 ADDRESSES = ("base_url", "balance_url")
-# The address at which a setting is used; base_url for all others.
-ADDRESS_OF = {"balance_url": "balance_url", "balance_token": "balance_url"}
 # A company of the config file may have one of these of its own.
 OWN_CREDENTIALS = {"token", "token_command", "api_key"}
 # The settings that stand above the tables of the config file.
@@ -153,35 +151,43 @@ def _resolved(environment: str | None, env: Mapping[str, str], overrides: Mappin
     file = _read_config(env)
     arguments = _layer(overrides, "argument")
     variables = _layer({name: env.get(f"BKTOOLS_{name.upper()}") or None for name in SETTINGS})
+    # The environment; variables of a connection may be another one's.
     (name, named_by), is_of_variables = _environment(environment, arguments, env, variables, file)
-    foreign = {} if is_of_variables else {each: variables.pop(each) for each in CONNECTION & variables.keys()}
+    others = [] if is_of_variables else [setting for setting in CONNECTION if setting in variables]
+    foreign = {setting: variables.pop(setting) for setting in others}
+    # What each source has of it; a table may have its address as its name.
     table, (companies, credentials) = file.table(name), file.companies(name)
-    # A table may have its address as its name.
     address_of_name = _layer({"base_url": name if "://" in name else None}, named_by)
     layers = [arguments, variables, table, address_of_name, file.top()]
     addresses = _addresses(name, layers, file)
+    # A credential of the company stands in place of the environment's.
     named = next((layer["company"][0] for layer in layers if "company" in layer), "")
     company = companies.get(named, named)
-    # A credential of the company stands in place of the environment's.
     layers = [credentials.get(company, {}), *layers]
     chosen = _chosen(layers, table.keys() | address_of_name.keys(), addresses)
     if name != SANDBOX:
         chosen |= _from_keyring(name, table, addresses, chosen)
-    values, sources = dict[str, Any](environment=name), {"environment": named_by}
-    for setting, item in SETTINGS.items():
-        value, source = chosen.get(setting, (item.default, "default"))
-        if value is None:
-            variable = foreign[setting][1] if setting in foreign else None
-            source = words()("setting.not_set", variable=variable, name=name)
-        values[setting], sources[setting] = value, source
-    values["company"] = company or None
-    if name == SANDBOX and "requests_per_minute" not in chosen:
-        values["requests_per_minute"] = 0
-    if companies:
-        sources[COMPANIES] = file.where(name, COMPANIES)
-    if values["company_name"] is None and (kept := kept_company_names(env).get(company)):
-        values["company_name"], sources["company_name"] = kept, str(company_names_path(env))
-    return Settings(companies=tuple(companies.items()), sources=sources, **values)
+    known = {setting: sourced for setting, sourced in chosen.items() if sourced[0] is not None}
+    in_force = _defaults(name, foreign) | _kept_name(company, env) | known
+    sources = {"environment": named_by} | {setting: source for setting, (_, source) in in_force.items()}
+    sources |= {COMPANIES: file.where(name, COMPANIES)} if companies else {}
+    values = {setting: value for setting, (value, _) in in_force.items()} | {"company": company or None}
+    return Settings(environment=name, companies=tuple(companies.items()), sources=sources, **values)
+
+
+def _defaults(environment: str, foreign: Values) -> Values:
+    """Return the default of each setting; one without is not set, also where a `foreign` variable has it."""
+    defaults: Values = {setting: (item.default, "default") for setting, item in SETTINGS.items()}
+    for setting in [setting for setting, (value, _) in defaults.items() if value is None]:
+        variable = foreign[setting][1] if setting in foreign else None
+        defaults[setting] = None, words()("setting.not_set", variable=variable, name=environment)
+    return defaults | ({"requests_per_minute": (0, "default")} if environment == SANDBOX else {})
+
+
+def _kept_name(company: str, env: Mapping[str, str]) -> Values:
+    """Return the full name of a company that a person gave earlier."""
+    name = kept_company_names(env).get(company)
+    return {"company_name": (name, str(company_names_path(env)))} if name else {}
 
 
 def configured_language() -> str | None:
@@ -311,9 +317,9 @@ def _chosen(
     for layer in layers:
         for setting in [name for name in layer if name not in chosen]:
             value, source = chosen[setting] = layer[setting]
-            needed = ADDRESS_OF.get(setting, "base_url")
+            needed = CONNECTION.get(setting)
             is_beside = source == "argument" or needed in layer or needed in owned
-            if setting in CONNECTION and value and not is_beside and (address := addresses[needed]):
+            if needed and value and not is_beside and (address := addresses[needed]):
                 facts = {"setting": setting, "source": source, "needed": needed}
                 facts |= {"address": address[0], "owner": address[1]}
                 raise ConfigurationError(Sentence("setting.of_no_address", **facts))
@@ -374,7 +380,7 @@ def _from_keyring(
         return {}
     secrets: Values = {}
     for name in KEYRING:
-        needed = ADDRESS_OF.get(name, "base_url")
+        needed = CONNECTION[name]
         if name not in chosen and (address := addresses[needed]):
             is_in_table = "://" not in environment and needed in table
             owner = environment if is_in_table else normalised(address[0])

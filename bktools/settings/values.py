@@ -138,13 +138,14 @@ _count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 def _setting(
-    read: Callable[[Any], Any], *, default: Any = None, connection: bool = False, secret: bool = False
+    read: Callable[[Any], Any], *, default: Any = None, at: str | None = None, secret: bool = False
 ) -> Any:
     """Declare a setting. One of a connection belongs to the environment whose address it stands beside.
 
-    `read` raises `ValueError` with the rule that a value breaks.
+    `read` raises `ValueError` with the rule that a value breaks; `at` is the address that a setting of a
+    connection is used at.
     """
-    return field(default=default, metadata={"read": read, "connection": connection, "secret": secret})
+    return field(default=default, metadata={"read": read, "at": at, "secret": secret})
 
 
 @dataclass(frozen=True, repr=False)
@@ -154,34 +155,34 @@ class Settings:
     environment: str
     """production, staging, sandbox, a table of the config file, or a base URL."""
 
-    base_url: str | None = _setting(_address, connection=True)
+    base_url: str | None = _setting(_address, at="base_url")
     """The address of the service (interface, section 5)."""
 
-    token: Secret | None = _setting(_secret, connection=True, secret=True)
+    token: Secret | None = _setting(_secret, at="base_url", secret=True)
     """Bearer token; as an argument also a function that returns it; it is called again after a 401."""
 
-    token_command: str | None = _setting(_text, connection=True)
+    token_command: str | None = _setting(_text, at="base_url")
     """In place of a token: a command whose first line is the token; it is run again after a 401."""
 
-    api_key: Secret | None = _setting(_secret, connection=True, secret=True)
+    api_key: Secret | None = _setting(_secret, at="base_url", secret=True)
     """API key (HTTP Basic), for the two operations that take one."""
 
-    balance_url: str | None = _setting(_address, connection=True)
+    balance_url: str | None = _setting(_address, at="balance_url")
     """The host of the balance read."""
 
-    balance_token: Secret | None = _setting(_secret, connection=True, secret=True)
+    balance_token: Secret | None = _setting(_secret, at="balance_url", secret=True)
     """Bearer token of the balance host."""
 
-    company: str | None = _setting(_text, connection=True)
+    company: str | None = _setting(_text, at="base_url")
     """The default company: its UUID, or its short name in the config file."""
 
-    company_name: str | None = _setting(_text, connection=True)
+    company_name: str | None = _setting(_text, at="base_url")
     """The company's full name, for the titles of reports and workbooks."""
 
-    currency: str | None = _setting(_currency, connection=True)
+    currency: str | None = _setting(_currency, at="base_url")
     """The company's own currency, such as EUR."""
 
-    journal: Secret | None = _setting(_database, connection=True, secret=True)
+    journal: Secret | None = _setting(_database, at="base_url", secret=True)
     """Address of the PostgreSQL database that holds the journal; default: a file in the data folder."""
 
     read_only: bool = _setting(_of_type(bool, "flag"), default=False)
@@ -261,7 +262,8 @@ class Settings:
 
 SETTINGS = {item.name: item for item in fields(Settings) if "read" in item.metadata}
 SECRETS = tuple(name for name, item in SETTINGS.items() if item.metadata["secret"])
-CONNECTION = {name for name, item in SETTINGS.items() if item.metadata["connection"]}
+# The settings of a connection, each with the address that it is used at.
+CONNECTION = {name: item.metadata["at"] for name, item in SETTINGS.items() if item.metadata["at"]}
 # Secrets that the system's keyring may hold.
 KEYRING = tuple(name for name, item in SETTINGS.items() if item.metadata["read"] is _secret)
 

@@ -15,14 +15,14 @@ import pyarrow.compute as pc
 
 from bktools.errors import InputError
 from bktools.frames.arrow import to_arrow
-from bktools.frames.columns import days_of, split_lines
+from bktools.frames.columns import days_of
 from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.schema import DIGITS, Month, to_pandas
-from bktools.frames.sums import MEANINGLESS, NO_CURRENCY, summed, threshold_of
+from bktools.frames.sums import MEANINGLESS, NO_CURRENCY, numbers_of_entries, threshold_of
 from bktools.frames.typed import days_and_amounts
 from bktools.inputs.values.names import key as name_key
 from bktools.spending.budgets import in_currency, with_ids
-from bktools.spending.rates import ExchangeRates, in_home, in_own_currency, month_end, rates_of
+from bktools.spending.rates import ExchangeRates, in_home, month_end, rates_of
 from bktools.spending.sums import KEYS, NAMING, Lines, columns_of, keys_of, lines_of
 from bktools.wording import Sentence, Words, words
 
@@ -141,12 +141,14 @@ def compared(
         lines_of(rows, by, frames, period=months, source=source, language=language)
         for source, rows, months in zip(sources, named, (period, before), strict=True)
     ]
-    about["questionable"] = {name: side.questionable for name, side in zip(SIDES, sides, strict=True)}
     if into_own is not None:
         days = [pc.max(days_of(side.rows)).as_py() for side in sides]
         last = max(filter(None, days), default=None)
         undated = last and month_end(last)
-        sides = [replace(side, rows=in_home(in_own_currency(side.rows, into_own, undated))) for side in sides]
+        sides = [side.converted(into_own, undated) for side in sides]
+    about["questionable"] = {name: side.questionable for name, side in zip(SIDES, sides, strict=True)}
+    if into_own is not None:
+        sides = [replace(side, rows=in_home(side.rows)) for side in sides]
     changes = differences(sides, words(language))
     shown = changes.with_columns(c(name).fill_null(text) for name, text in sides[0].shown.items())
     figures = ("currency", *SIDES, "difference", "percent", "drivers")
@@ -166,11 +168,12 @@ def differences(sides: Sequence[Lines], words: Words | None) -> pl.DataFrame:
     lines = pl.concat([_side(*side, same) for side in zip(SIDES, sides, strict=True)], how="diagonal_relaxed")
     says_something = (c.that > 0) & (c.difference.abs() <= MEANINGLESS * c.that)
     percent = 100 * c.difference.cast(pl.Float64) / c.that.cast(pl.Float64)
+    keys = {place: name for name, place in sides[0].columns.items()}
     changes = (
-        pl.DataFrame(summed(to_arrow(lines), *on, "side"))
-        .group_by(on)
+        lines.group_by(on)
         .agg(
-            *(c.entries.filter(side=side).sum().alias(f"entries_{side}") for side in SIDES),
+            *(c(place).first() for place in keys),
+            *(c.entry.filter(side=side).n_unique().cast(pl.Int64).alias(f"entries_{side}") for side in SIDES),
             *(c.amount.filter(side=side).sum().alias(side) for side in SIDES),
         )
         .with_columns(difference=c.this - c.that)
@@ -178,11 +181,9 @@ def differences(sides: Sequence[Lines], words: Words | None) -> pl.DataFrame:
         .with_columns(entries=(c.entries_this + c.entries_that).sum().over("currency"))
         .sort(c.currency == NO_CURRENCY, -c.entries, "currency", -c.difference.abs(), *on[:-1])
     )
-    keys = {place: name for name, place in sides[0].columns.items()}
-    beside = [lines.group_by(on).agg(c(place).first() for place in keys)]
-    beside += [] if words is None else [_drivers(lines, changes.select(*on, "difference"), words)]
-    for part in beside:
-        changes = changes.join(part, on=on, how="left", maintain_order="left")
+    if words is not None:
+        drivers = _drivers(lines, changes.select(*on, "difference"), words)
+        changes = changes.join(drivers, on=on, how="left", maintain_order="left")
     return changes.rename(keys)
 
 
@@ -220,12 +221,12 @@ def _side(side: str, lines: Lines, same: Sequence[str]) -> pl.DataFrame:
     naming = [name for name in NAMING if name not in places]
     has_entries = "entries" not in rows.column_names and {"date", *NAMING} - {*places} & {*rows.column_names}
     sign = (1 if side == SIDES[0] else -1) if has_entries else None
-    texts = days_and_amounts(rows, ("id", "currency", *NAMING, *places.values()))
+    texts = days_and_amounts(rows, ("currency", *NAMING, *places.values()))
     groups = (texts[places[name]].fill_null(lines.shown.get(name, "")) for name in same)
     return texts.select(
-        *("id", "day", "amount", *places.values()),
+        *("day", "amount", *places.values()),
         *(_spelling(group).alias(f"group {number}") for number, group in enumerate(groups)),
-        pl.Series("split_line", split_lines(rows)),
+        numbers_of_entries(rows).alias("entry"),
         c.currency.fill_null(NO_CURRENCY),
         pl.coalesce("supplier", "description").alias("supplier"),
         # The supplier of a group is in each of its rows.

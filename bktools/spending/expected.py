@@ -196,17 +196,14 @@ def _matches(entries: pl.DataFrame) -> pl.DataFrame:
     # What comes once a month, and on its day, has come at whatever price.
     is_on_its_day = ~c.is_moved & (c.days <= USUAL_DAYS)
     has_any_price = (c.known <= MONTHS) & is_on_its_day & (c.amount.sign() == c.other_amount.sign())
-    roles = (
-        pairs.filter("is_usual", ~c.is_moved, c.months.is_between(1 - MONTHS, -1)).with_columns(
-            role=c.months
-        ),
-        pairs.filter((c.change <= OTHER_PRICE) | has_any_price, c.other_ago == 0).with_columns(
-            role=pl.lit(CAME, pl.Int64)
-        ),
-        pairs.filter("is_usual", c.months == 2, c.other_ago == -1).with_columns(role=pl.lit(NEXT, pl.Int64)),
-        pairs.filter(c.change <= USUAL_SHARE, c.other_ago == -1).with_columns(role=pl.lit(LATE, pl.Int64)),
+    roles = pl.concat_list(
+        pl.when("is_usual", ~c.is_moved, c.months.is_between(1 - MONTHS, -1)).then("months"),
+        pl.when((c.change <= OTHER_PRICE) | has_any_price, c.other_ago == 0).then(CAME),
+        pl.when("is_usual", c.months == 2, c.other_ago == -1).then(NEXT),
+        pl.when(c.change <= USUAL_SHARE, c.other_ago == -1).then(LATE),
     )
-    pairs = pl.concat(roles).sort("role", "is_moved", ~c.is_usual, "change", "days")
+    pairs = pairs.with_columns(role=roles).explode("role").drop_nulls("role")
+    pairs = pairs.sort("role", "is_moved", ~c.is_usual, "change", "days")
     used: set[int] = set()
     filled: set[tuple[int, int]] = set()
     chosen = []

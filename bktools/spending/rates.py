@@ -22,7 +22,7 @@ from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import amounts_of, days_of, text_of, with_column
 from bktools.frames.delimited import csv_of
 from bktools.frames.schema import DIGITS, TEXT
-from bktools.frames.sums import HOME, NO_CURRENCY
+from bktools.frames.sums import HOME, NO_CURRENCY, money_of
 from bktools.frames.typed import days_and_amounts
 from bktools.settings import Settings
 from bktools.wording import Sentence
@@ -143,15 +143,15 @@ def with_home(rows: pa.Table, rates: ExchangeRates | None, undated: dt.date | No
 
 def is_converted(rows: pa.Table) -> bool:
     """Whether each amount of some rows has one in the company's own currency."""
-    return HOME in rows.column_names and not currencies_without_rate(rows)
+    return HOME in rows.column_names and not amounts_without_rate(rows)
 
 
-def currencies_without_rate(rows: pa.Table) -> list[str]:
-    """Return the currencies of amounts that rates were given for and that have none."""
+def amounts_without_rate(rows: pa.Table) -> dict[str, Decimal | None]:
+    """Return the sums by currency of amounts that rates were given for and that have none."""
     if HOME not in rows.column_names:
-        return []
+        return {}
     is_left = pc.and_(pc.is_null(rows[HOME]), pc.is_valid(rows["amount"]))
-    return sorted({code or NO_CURRENCY for code in text_of(rows.filter(is_left), "currency").to_pylist()})
+    return {currency: money.amount for currency, money in money_of(rows.filter(is_left)).items()}
 
 
 def in_home(rows: pa.Table) -> pa.Table:

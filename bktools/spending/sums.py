@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,15 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.contract import rules
-from bktools.contract.rules import flag
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.arrow import to_arrow
-from bktools.frames.columns import months_in, split_lines, text_of, wall_times, with_column
+from bktools.frames.columns import days_of, months_in, split_lines, text_of, wall_times, with_column
 from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.names import month_and_company, with_names
 from bktools.frames.schema import TEXT, Month, to_pandas
 from bktools.frames.sums import HOME, NO_CURRENCY, summed, sums_of
-from bktools.spending.rates import in_own_currency, rates_of
+from bktools.spending.rates import ExchangeRates, in_own_currency, rates_of, with_home
 from bktools.wording import Sentence, Words, words
 
 # A key of `by`: the columns that show it, and the identifier that tells two of the same name apart.
@@ -107,7 +107,8 @@ def spend(
 
         A `copy`, a line with the ID, day and amount of an earlier one, is left out, as a close does not send
         it. `frame.attrs["bktools"]["questionable"]` has number and amounts of the copies, and of the entries
-        that are counted and `not_approved`, or a `duplicate`: a line with the ID of another one.
+        that are counted and `not_approved`, or a `duplicate`: a line with the ID of another one. With rates
+        by day, entries without a date are left out, too: they are `undated` there.
 
         The currency with most entries comes first; within it the keys in their order: months, numbers and
         dates by value, texts by the alphabet, and missing values last.
@@ -141,14 +142,14 @@ def spend(
     figures = ["currency", "entries", "amount"]
     if rates is not None:
         into_own = rates_of(rates).into(None, lines.rows)
-        lines = replace(lines, rows=in_own_currency(lines.rows, into_own))
+        lines = lines.converted(into_own)
         figures += [HOME, "home_currency"]
-    sums = _in_order(lines, is_largest_first=flag("largest_first", largest_first))
+    sums = _in_order(lines, is_largest_first=rules.flag("largest_first", largest_first))
     sums = sums.with_columns(c(name).fill_null(text) for name, text in lines.shown.items())
     sums = sums.with_columns(c.currency.fill_null(NO_CURRENCY))
     if rates is not None:
         sums = sums.with_columns(pl.lit(into_own.own).alias("home_currency"))
-    figures += ["share"] if flag("shares", shares) else []
+    figures += ["share"] if rules.flag("shares", shares) else []
     title = month_and_company(lines.rows, words().language)
     about = source_of(entries) | {"title": title, "questionable": lines.questionable}
     about |= {} if period is None else {"without_date": lines.without_date}
@@ -162,8 +163,8 @@ class Lines:
     `rows` have each column of a key as text under a name of its own, such as "key 0", because a key may be
     any column: `columns` has these by the columns of the result. `shown` has the text for a missing value of
     each column that people read; the others are identifiers. `first` are the columns of the first key.
-    `copies` are rows that are there again, which are not counted, and `without_date` is the number of those
-    that no period has.
+    `copies` are rows that are there again, `undated` rows without the date that their rate needs: neither is
+    counted. `without_date` is the number of those that no period has.
     """
 
     rows: pa.Table
@@ -172,6 +173,20 @@ class Lines:
     shown: Mapping[str, str]
     first: Sequence[str]
     without_date: int
+    undated: pa.Table | None = None
+
+    def converted(self, rates: ExchangeRates, undated: dt.date | None = None) -> Lines:
+        """Return the lines with their amounts in the company's own currency.
+
+        Where only some have a date, the others are left out, unless one rate holds on every day; where none
+        has, such as in a budget, all have the rate of the day `undated`.
+        """
+        rows, days = self.rows, days_of(self.rows)
+        if days.null_count == len(rows):
+            return replace(self, rows=in_own_currency(rows, rates, undated))
+        without = pc.and_(pc.is_null(days), pc.is_null(with_home(rows, rates)[HOME]))
+        kept = in_own_currency(rows.filter(pc.invert(without)), rates)
+        return replace(self, rows=kept, undated=rows.filter(without))
 
     @property
     def ids(self) -> list[str]:
@@ -182,7 +197,7 @@ class Lines:
     def questionable(self) -> dict[str, Any]:
         """Number and amounts of the copies, and of entries not approved or with the ID of another one."""
         rows = self.rows
-        parts = {"copy": self.copies}
+        parts = {"copy": self.copies} | ({} if self.undated is None else {"undated": self.undated})
         if "approved" in rows.column_names and pa.types.is_boolean(rows["approved"].type):
             parts["not_approved"] = rows.filter(pc.fill_null(pc.invert(rows["approved"]), False))
         parts["duplicate"] = rows.filter(_is_again(rows))

@@ -18,7 +18,7 @@ SUPPLIER, PHONE = "Miete Altbau GmbH", "Telefon AG"
 SUMMER = pd.to_datetime(["2026-06-01", "2026-07-01", "2026-08-03", "2026-09-01"])
 # A rent of each month, which another system exported: October's, too.
 ELSEWHERE = [*SUMMER, pd.Timestamp("2026-10-01")]
-CONFLICT = 401.5
+CONFLICT, NEW = 401.5, "Neu GmbH"
 
 
 def _of(sample: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
@@ -65,7 +65,16 @@ def october(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
         options = {"by": "Ada", "service": service, "folder": False, "budget": budget}
         alone = bktools.close_month(chart, sample, month="2026-10", **options)
         with_history = bktools.close_month(chart, both, month="2026-10", apply=True, **options)
-        november = _of(sample, sample.iloc[:0])
+        november = (
+            sample[sample["currency"] == "EUR"]
+            .head(2)
+            .assign(
+                id=[str(uuid.uuid4()) for _ in range(2)],
+                date=pd.Timestamp("2026-11-04"),
+                supplier=[PHONE, NEW],
+            )
+        )
+        november = _of(sample, november)
         after = bktools.close_month(chart, november, month="2026-11", **options)
     return {"alone": alone, "with history": with_history, "november": after}
 
@@ -91,6 +100,12 @@ def test_the_month_after_is_not_compared_with_them(october: dict[str, Close]):
     close = october["with history"]
     assert before["EUR"] == close.figures.spent.amounts["EUR"]
     assert close.entries.loc[close.entries["amount"] == CONFLICT, "fate"].to_list() == ["left_out"]
+
+
+def test_what_another_system_exported_is_not_new(october: dict[str, Close]):
+    """A supplier of an earlier month is known, whichever system exported its entries."""
+    [supplier] = october["november"].figures.new["supplier"]
+    assert supplier["name"] == NEW
 
 
 def test_entries_of_another_system_show_what_comes_every_month(october: dict[str, Close]):

@@ -113,6 +113,12 @@ def test_an_amount_that_the_supplier_had_in_an_earlier_month_is_usual(day, amoun
     assert (findings["check"] == "unusual_amount").sum() == warned
 
 
+def test_an_id_of_another_system_is_shown_as_the_file_has_it():
+    """A UUID is in lower case, as it is sent; another ID is found by a search for what a person sees."""
+    plan = compose_export_jobs(entries_of(2, id=[entry_id(10).upper(), "TMP-10-17"]))
+    assert (plan.entries["id"].to_list(), plan.not_ready["id"].to_list()) == ([entry_id(10)], ["TMP-10-17"])
+
+
 def test_an_entry_is_named_for_a_person():
     """Date, supplier or text, and amount in its currency's decimals; the line where an entry has none."""
     entries = entries_of(

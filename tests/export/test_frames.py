@@ -124,14 +124,23 @@ def test_a_column_that_cannot_be_read_is_one_line(name):
     assert "\n" not in str(caught.value)
 
 
+def test_columns_without_rows_have_types():
+    """Flags that are numbers are refused before there is a row; pandas makes floats of nothing."""
+    nothing = {"id": [], "company_id": [], "approved": []}
+    assert compose_export_jobs(pd.DataFrame(nothing)).entries.empty
+    with pytest.raises(InputError, match="column approved must be true or false, is int64"):
+        compose_export_jobs(pd.DataFrame(nothing).astype({"approved": "int64"}))
+
+
 def test_dates_of_a_history_may_be_text():
     """A history that was kept as CSV is compared by its days; what is no day is refused in one line."""
     ids = [entry_id(0), entry_id(1)]
     sent = pd.DataFrame({"entry_id": ids, "state": "ACCEPTED", "date": ["2026-10-01", "2026-10-04"]})
     plan = compose_export_jobs(entries_of(3), history=sent)
     assert plan.not_ready["reason"].to_list() == ["exported", "changed_since_export"]
-    with pytest.raises(InputError, match="history: column date must be a date, is text"):
-        compose_export_jobs(entries_of(3), history=sent.assign(date="4 October"))
+    for name in ("date", "sent_at"):
+        with pytest.raises(InputError, match=f"history: column {name} must be a date, is text"):
+            compose_export_jobs(entries_of(3), history=sent.assign(**{name: "4 October"}))
 
 
 def test_types_of_other_tools_are_read():

@@ -119,7 +119,7 @@ def test_what_an_administrator_changed_is_not_sent_in_any_batch(opened, by_hand,
 # What somebody changes with the rules taken away, and the line of `journal`.
 TAMPERED = {
     "UPDATE batches SET state = 'RELEASED' WHERE batch_id = 'a'": (
-        "batch a: its state is RELEASED, its last event says ACCEPTED"
+        'batch a: its state is released, its last event says "accepted"'
     ),
     "DELETE FROM batch_entries WHERE batch_id = 'b'": "batch b: its entries are not all there",
     "UPDATE batches SET body_sha256 = 'x' WHERE batch_id = 'b'": "batch b: its body was changed",

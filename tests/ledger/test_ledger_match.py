@@ -273,16 +273,19 @@ def test_totals_are_those_of_the_accounting_system():
         assert match.totals[["entries", "not_compared"]].sum().sum() == len(entries), name
 
 
-def test_a_late_entry_stands_in_the_month_of_its_posting():
-    """September's receipt, sent by October's close, is in September's total, and is not lost of October."""
+def test_a_late_entry_is_compared_in_the_month_of_its_posting():
+    """September's receipt, sent by October's close, is of October's export, and in September's ledger."""
     entries = exported(30).assign(period="2026-10")
     entries.loc[0, "date"] -= pd.DateOffset(months=1)
-    match = match_ledger(entries, ledger(plainly_booked(entries)), period="2026-10")
-    assert match.open_accounts.empty
-    expected = entries.groupby(["account_code", entries["date"].dt.strftime("%Y-%m")])["amount"].sum()
-    totals = match.totals.set_index(["account_code", "month"])["exported"]
-    assert totals.to_dict() == expected.astype(float).to_dict()
-    assert {month for _, month in totals.index} == {"2026-09", "2026-10"}
+    books = ledger(plainly_booked(entries))
+    october, both = match_ledger(entries, books, period="2026-10"), match_ledger(entries, books)
+    assert october.open_accounts.empty
+    assert both.open_accounts.empty
+    of_account = entries.groupby("account_code")["amount"].sum().astype(float)
+    rows = october.totals.set_index("account_code")
+    assert rows["exported"].to_dict() == of_account.to_dict()
+    assert rows["of_other_months"].to_dict() == {"4930": 0, "5800": -100, "5810": 0}
+    assert both.totals.set_index(["month", "account_code"])["of_other_months"]["2026-09", "5800"] == 100
 
 
 def test_foreign_entries_are_in_the_totals_at_what_the_ledger_has():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -16,6 +15,8 @@ from hypothesis import strategies as st
 import bktools
 from bktools import spend, versus
 from bktools.errors import ArgumentError, InputError
+from bktools.spending.differences import differences
+from bktools.spending.sums import lines_of
 
 ENTRIES = st.lists(
     st.tuples(
@@ -130,8 +131,9 @@ def test_a_bill_of_each_month_has_the_day_of_each_month():
 @pytest.mark.parametrize("sums_of", ["this", "that", "both"])
 def test_sums_of_spend_give_the_same_differences(sums_of: str):
     """Frames of `spend` in place of entries have the same differences, and no entries to name."""
-    this = spend(NOVEMBER) if sums_of in {"this", "both"} else NOVEMBER
-    that = spend(OCTOBER) if sums_of in {"that", "both"} else OCTOBER
+    by = ["category", "supplier"]
+    this = spend(NOVEMBER, by) if sums_of in {"this", "both"} else NOVEMBER
+    that = spend(OCTOBER, by) if sums_of in {"that", "both"} else OCTOBER
     columns = ["category_name", "this", "that", "difference", "percent"]
     pd.testing.assert_frame_equal(versus(this, that)[columns], versus(NOVEMBER, OCTOBER)[columns])
     assert (versus(this, that)["drivers"].item() == "") == (sums_of != "that")
@@ -147,6 +149,14 @@ def test_a_budget_is_compared_by_name(tmp_path: Path):
         ["Gifts", -50.0, -100.0],
     ]
     assert versus(NOVEMBER, bktools.read_entries(file), by=[])["that"].to_list() == [3130.7]
+
+
+def test_the_lines_of_a_split_entry_are_one():
+    """They are counted once on each side, with the whole amount."""
+    lines = pd.DataFrame({"id": ["a", "a", "b"], "split_line": [1, 2, 0], "amount": [1.0, 2.0, 4.0]})
+    lines = lines.assign(supplier="Bahn", currency="EUR")
+    [row] = differences([lines_of(rows, "supplier") for rows in (lines, lines.tail(1))], None).to_dicts()
+    assert [row[name] for name in ("entries_this", "entries_that", "this", "that")] == [2, 1, 7, 4]
 
 
 def test_spellings_of_a_name_are_one_group():
@@ -191,36 +201,46 @@ CATEGORIES = pd.DataFrame({"id": ["i1", "i2", "i3"], "name": ["Rent", "Trips", "
 EMPLOYEES = pd.DataFrame({"id": ["i1"], "first_name": ["Ada"], "last_name": ["King"]})
 
 
+def _beside_a_budget(budget: dict[str, list[str]]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return each group of three entries beside a budget by its key, and the budget."""
+    key = next(iter(budget)).removesuffix("_name")
+    ids = {f"{key}_id": ["i1", None, "i2"], f"{key}_name": ["As the file has it", None, "Trips"]}
+    entries = pd.DataFrame(
+        {"amount": [2.0, 3.0, 4.0], "currency": "EUR", "date": pd.Timestamp("2026-10-05")} | ids
+    )
+    frame = pd.DataFrame(budget).assign(amount=1.0, currency="EUR")
+    return versus(entries, frame, key, categories=CATEGORIES, employees=EMPLOYEES, every=True), frame
+
+
 @pytest.mark.parametrize(
     ("budget", "message"),
     [
         ({"category_name": ["Rent", "Travel"]}, 'names in category_name: "Travel"'),
         ({"category_name": ["TRIPS", "Rent"]}, 'names in category_name: "TRIPS" is the name of several'),
         ({"employee_name": ["Ada"]}, 'names in employee_name: "Ada"'),
-        ({"category_name": ["rent", "no category"]}, ""),
-        ({"category_name": ["Travel"], "category_id": ["i2"]}, ""),
-        ({"employee_name": ["Ada  king"]}, ""),
     ],
 )
-def test_a_budget_names_one_of_those_given(budget, message):
-    """A name of none or of several is refused with the way out; the others are compared by their ID."""
-    (name, *_), key = budget, next(iter(budget)).removesuffix("_name")
-    ids = {f"{key}_id": ["i1", None, "i2"], f"{key}_name": ["As the file has it", None, "Trips"]}
-    entries = pd.DataFrame(
-        {"amount": [2.0, 3.0, 4.0], "currency": "EUR", "date": pd.Timestamp("2026-10-05")} | ids
-    )
-    frame, frames = pd.DataFrame(budget).assign(amount=1.0, currency="EUR"), (CATEGORIES, EMPLOYEES)
-    compare = partial(versus, entries, frame, by=key, categories=frames[0], employees=frames[1])
-    if message:
-        with pytest.raises(InputError, match=message) as error:
-            compare()
-        assert (error.value.code, error.value.source) == ("budget_names", "that")
-        return
-    ids = frame.get(f"{key}_id", pd.Series({"rent": "i1", "Ada  king": "i1"}).reindex(frame[name]))
-    planned = dict(zip(ids.fillna(""), frame["amount"], strict=True))
-    rows = compare(every=True)
-    that = dict(zip(rows[f"{key}_id"].fillna(""), rows["that"], strict=True))
-    assert {one: amount for one, amount in that.items() if amount} == planned
+def test_a_budget_that_names_none_or_several_is_refused(budget, message):
+    """It would be compared with the wrong entries."""
+    with pytest.raises(InputError, match=message) as error:
+        _beside_a_budget(budget)
+    assert (error.value.code, error.value.source) == ("budget_names", "that")
+
+
+@pytest.mark.parametrize(
+    ("budget", "ids"),
+    [
+        ({"category_name": ["rent", "no category"]}, ["i1", ""]),
+        ({"category_name": ["Travel"], "category_id": ["i2"]}, ["i2"]),
+        ({"employee_name": ["Ada  king"]}, ["i1"]),
+    ],
+)
+def test_a_budget_is_compared_by_the_id_of_its_name(budget, ids):
+    """In any spelling, and by the ID of the budget where it has one."""
+    rows, frame = _beside_a_budget(budget)
+    of_rows = rows[next(name for name in rows.columns if name.endswith("_id"))].fillna("")
+    planned = {one: amount for one, amount in zip(of_rows, rows["that"], strict=True) if amount}
+    assert planned == dict(zip(ids, frame["amount"], strict=True))
 
 
 def test_a_budget_with_unclear_names_says_what_tells_them_apart(tmp_path: Path):

@@ -191,6 +191,20 @@ def test_a_file_of_rates_that_leaves_something_open_is_refused(tmp_path, text, m
         spend(ENTRIES, by=[], rates=file)
 
 
+def test_an_entry_without_the_date_that_its_rate_needs_is_left_out_and_counted(tmp_path):
+    """In sums and in comparisons alike; an amount in the own currency needs no rate."""
+    (tmp_path / "rates.csv").write_text("date,currency,rate\n2026-01-01,USD,0.5\n2026-10-01,USD,0.9\n")
+    dated = pd.to_datetime(["2026-06-30", None, None])
+    entries = pd.DataFrame({"date": dated, "currency": ["USD", "USD", "EUR"], "amount": [10.0, 20.0, 1.0]})
+    rates, left = tmp_path / "rates.csv", {"entries": 1, "amounts": {"USD": "20.00"}}
+    sums = spend(entries, by=[], rates=rates)
+    assert sums["home_amount"].sum() == 6.0
+    assert sums.attrs["bktools"]["questionable"]["undated"] == left
+    changes = versus(entries, entries.iloc[:1], by=[], rates=rates)
+    assert changes[["this", "that"]].to_numpy().tolist() == [[6.0, 5.0]]
+    assert changes.attrs["bktools"]["questionable"]["this"]["undated"] == left
+
+
 def test_rates_without_days_hold_on_every_day(tmp_path):
     """A file without dates, as it is kept for the next close of its month, too."""
     file = tmp_path / "rates.csv"

@@ -346,7 +346,7 @@ def _proven(reading: Reading, postings: pa.Table) -> pa.Table:
     exported_at = f"{books.exported_at:%Y-%m-%d}" if books.exported_at else None
     if exported_at:
         reading.note("exported_at", day=exported_at)
-    reading.about |= {"exported_at": exported_at, "failed_checks": [one.sentence() for one in failed]}
+    reading.about |= {"exported_at": exported_at}
     # For matching.
     reading.about |= {"style": options.get("style"), "reverse_sign": options.get("reverse_sign")}
     return postings
