@@ -93,7 +93,7 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     if are_further or is_filled:
         # The first row of a voucher may have its day alone.
         rows = rows._replace(noted=rows.noted | rows.lacking, lacking=np.zeros_like(no_date))
-    if reading.kind == "entries":
+    if reading.kind == "entries" and (rows.lacking | no_date).any():
         is_asked = are_further or bool(other_days(reading)) or "date" in reading.may_lack
         rows = _without_waiting(reading, money, rows, is_asked=is_asked)
         no_date = rows.without_date
