@@ -22,7 +22,7 @@ from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import amounts_of, days_of, text_of, with_column
 from bktools.frames.delimited import csv_of
 from bktools.frames.schema import DIGITS, TEXT
-from bktools.frames.sums import HOME, NO_CURRENCY, money_of
+from bktools.frames.sums import HOME, NO_CURRENCY, has_no_rate, money_of
 from bktools.frames.typed import days_and_amounts
 from bktools.settings import Settings
 from bktools.wording import Sentence
@@ -142,8 +142,8 @@ def with_home(rows: pa.Table, rates: ExchangeRates | None, undated: dt.date | No
 
 
 def is_converted(rows: pa.Table) -> bool:
-    """Whether each amount of some rows has one in the company's own currency."""
-    return HOME in rows.column_names and not amounts_without_rate(rows)
+    """Whether each amount that can have a rate has one in the company's own currency, too."""
+    return HOME in rows.column_names and not amounts_without_rate(rows.filter(pc.invert(has_no_rate(rows))))
 
 
 def amounts_without_rate(rows: pa.Table) -> dict[str, Decimal | None]:
