@@ -180,15 +180,17 @@ class _Findings:
         rows = matched.rows(group.entries)
         days = [row["date"] for row in rows]
         exported = self._money(group.entries)
+        difference = None
         if {*exported} <= {matched.currency, ""}:
             exported = {matched.currency or "": matched.money(group.exported)}
+            difference = matched.money(group.difference)
         facts = {
             "accounts": [*dict.fromkeys(filter(None, map(account_of, rows)))],
             "first": min(days),
             "last": max(days),
             "exported": words.money(exported),
             "booked": matched.money(group.booked),
-            "difference": matched.money(group.difference),
+            "difference": difference,
             "currency": matched.currency,
             "places": self._places(group.postings) or None,
             "named": self._named(group.postings),

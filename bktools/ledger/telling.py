@@ -150,22 +150,22 @@ class Telling:
         """
         held, status = self._holds[group.number], self.papers.draft.status
         on_time = [piece for piece in held if self.practice.is_on_time(group, piece)]
-        counted = (
-            versions[0]
-            if versions and versions.count(versions[0]) == len(versions)
-            else on_time
-            if len(on_time) == 1
-            else []
-        )
+        same = versions[:1] if all(other == versions[0] for other in versions) else []
+        counted = next(iter(same), on_time if len(on_time) == 1 else [])
         wrong = [x for x in group.entries if x not in opened and status[x.e] not in ARRIVED]
         others = self.papers.group(group.number, (x for x in group.entries if x not in wrong))
         off = booked = None
         if any(group.accounts & piece.nets.keys() for piece in counted):
             expected = others.total + sum(x.cents * TIMES.get(status[x.e], 0) for x in wrong)
             off = sum(piece.gross for piece in counted) - expected
-            booked = sum(self._posted(group, piece) for piece in counted)
+        # What the ledger has is not known where explanations have other sums, or is in another currency.
+        sums = {sum(self._posted(group, piece) for piece in some) for some in versions or [counted]}
+        if off is not None and len(sums) == 1:
+            booked = sums.pop()
             self._hold(group, counted, booked)
             booked -= sum(x.exported * TIMES.get(status[x.e], 0) for x in wrong)
+        if any(x.is_original for x in group.entries):
+            booked = None
         self.differences[group.number] = off
         rows = self.papers.first_rows((*counted, *shown, *held))
         leave_open(self.papers, others, likeliest(opened, off), Reason.SEVERAL_STORIES, rows, booked)

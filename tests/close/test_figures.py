@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from decimal import Decimal
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from step_results import entries_of, finding, made
 
 from bktools.close.actions import CHANGED
+from bktools.close.changes import large_for_the_month
 from bktools.close.entries import ENTRY_COLUMNS, OF_REASON
 from bktools.close.figures import LARGEST, LARGEST_OF_OTHERS, Figures
 from bktools.close.months import met_entries, spent_in
 from bktools.close.sentences import name_of, not_spent, step_of
 from bktools.frames.sums import with_one_reason
+from bktools.spending.rates import ALWAYS, ExchangeRates
 from bktools.wording import words
 
 NAMES = ("id", "supplier", "category_id", "category_name", "amount", "currency", "fate")
@@ -148,11 +152,14 @@ def test_an_entry_is_spent_in_the_month_that_met_it_first():
         usual | {"entry_id": "a", "state": "ACCEPTED", "period": "2026-09"},
         usual | {"entry_id": "b", "state": "ACCEPTED", "period": "2026-10"},
         usual | {"entry_id": "c", "state": "UNKNOWN", "period": "2026-09"},
+        usual | {"entry_id": "f", "state": "ACCEPTED", "period": "2026-09"},
     ]
     held = [
         usual | {"entry_id": "b", "reason": "not_approved", "period": "2026-09"},
         usual | {"entry_id": "d", "reason": "already_booked", "period": "2026-09"},
         usual | {"entry_id": "e", "reason": "no_account", "period": "2026-10"},
+        # Corrected, and sent by a later close of the same month.
+        usual | {"entry_id": "f", "reason": "no_account", "period": "2026-09"},
         *[usual | {"reason": "no_id", "period": month} for month in ("2026-09", "2026-10")],
     ]
     met = met_entries(*(pa.Table.from_pylist(rows, schema) for rows in (sent, held)))
@@ -163,8 +170,19 @@ def test_an_entry_is_spent_in_the_month_that_met_it_first():
         "b": "held_back",
         "c": "in_doubt",
         "d": "in_books",
+        "f": "exported",
         None: "held_back",
     }
+
+
+def test_a_change_in_another_currency_is_as_large_as_its_rate_makes_it():
+    """From 1% of what was spent, EUR 4.22: at the last rate until the month's end, and never without one."""
+    later = dt.date(2030, 1, 1)
+    rates = ExchangeRates(((ALWAYS, "JPY", Decimal("0.01")), (later, "JPY", Decimal(9))))
+    differences = {"EUR": [4.0, -4.5], "JPY": [400.0, 430.0], "CHF": [9999.0]}
+    rows = [{"currency": code, "difference": one} for code, own in differences.items() for one in own]
+    is_large = pl.DataFrame(rows).select(large_for_the_month(figures_of(MONTH), rates)).to_series()
+    assert is_large.to_list() == [False, True, False, True, False]
 
 
 def test_a_changed_entry_has_its_amounts_before_and_now():

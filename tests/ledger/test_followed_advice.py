@@ -27,7 +27,8 @@ def vouchers(lines, name):
 
 def voucher(lines, name, date, text, sides):
     """Return the lines of a voucher by hand, with the columns of the ledger."""
-    own = dict.fromkeys(lines[0], "") | {"Voucher": name, "Date": date, "Text": text}
+    own = dict.fromkeys(lines[0], "") | {"Date": date, "Text": text}
+    own |= {"Voucher": name} if "Voucher" in own else {}
     own |= {"Currency": lines[0]["Currency"]} if "Currency" in own else {}
     return [own | {"Account": account, "Amount": str(amount)} for account, amount in sides]
 
@@ -42,7 +43,9 @@ def undone(lines, booked, text, name):
 
 
 def creditors(lines):
-    """Return the account on the other side of most vouchers."""
+    """Return the account on the other side of most vouchers: the last of each, or what most lines have."""
+    if "Voucher" not in lines[0]:
+        return Counter(line["Account"] for line in lines).most_common(1)[0][0]
     last = {line["Voucher"]: line["Account"] for line in lines}
     return Counter(last.values()).most_common(1)[0][0]
 
@@ -54,7 +57,6 @@ def followed(lines, row, postings, number, sign):
     # Amounts of frames are floats: the file's cents.
     amount = sign * round(Decimal(str(row["amount"])), 2)
     anew = voucher(lines, f"H{number}", day, text, [(row["account_code"], amount), (other, -amount)])
-    own = postings[postings["entry_id"] == row["entry_id"]]["voucher_id"].tolist()
     match row["reason"]:
         case "missing":
             return anew
@@ -62,6 +64,7 @@ def followed(lines, row, postings, number, sign):
             sides = [(row["account_code"], -amount), (other, amount)]
             return voucher(lines, f"S{number}", day, f"Storno {text}", sides)
         case _:
+            own = postings[postings["entry_id"] == row["entry_id"]]["voucher_id"].tolist()
             return [*undone(lines, own[0], row.get("booked_text"), f"S{number}"), *anew]
 
 

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 import bktools
 from bktools import spend, versus
 from bktools.errors import ArgumentError, InputError
+from bktools.spending.differences import differences
+from bktools.spending.sums import lines_of
 
 ENTRIES = st.lists(
     st.tuples(
@@ -129,8 +131,9 @@ def test_a_bill_of_each_month_has_the_day_of_each_month():
 @pytest.mark.parametrize("sums_of", ["this", "that", "both"])
 def test_sums_of_spend_give_the_same_differences(sums_of: str):
     """Frames of `spend` in place of entries have the same differences, and no entries to name."""
-    this = spend(NOVEMBER) if sums_of in {"this", "both"} else NOVEMBER
-    that = spend(OCTOBER) if sums_of in {"that", "both"} else OCTOBER
+    by = ["category", "supplier"]
+    this = spend(NOVEMBER, by) if sums_of in {"this", "both"} else NOVEMBER
+    that = spend(OCTOBER, by) if sums_of in {"that", "both"} else OCTOBER
     columns = ["category_name", "this", "that", "difference", "percent"]
     pd.testing.assert_frame_equal(versus(this, that)[columns], versus(NOVEMBER, OCTOBER)[columns])
     assert (versus(this, that)["drivers"].item() == "") == (sums_of != "that")
@@ -146,6 +149,14 @@ def test_a_budget_is_compared_by_name(tmp_path: Path):
         ["Gifts", -50.0, -100.0],
     ]
     assert versus(NOVEMBER, bktools.read_entries(file), by=[])["that"].to_list() == [3130.7]
+
+
+def test_the_lines_of_a_split_entry_are_one():
+    """They are counted once on each side, with the whole amount."""
+    lines = pd.DataFrame({"id": ["a", "a", "b"], "split_line": [1, 2, 0], "amount": [1.0, 2.0, 4.0]})
+    lines = lines.assign(supplier="Bahn", currency="EUR")
+    [row] = differences([lines_of(rows, "supplier") for rows in (lines, lines.tail(1))], None).to_dicts()
+    assert [row[name] for name in ("entries_this", "entries_that", "this", "that")] == [2, 1, 7, 4]
 
 
 def test_spellings_of_a_name_are_one_group():
