@@ -63,10 +63,9 @@ class ExchangeRates:
     @property
     def table(self) -> pa.Table:
         """The rates as a file of them has them."""
-        rows = [
-            (None if day == ALWAYS else f"{day}", currency, f"{rate:f}") for day, currency, rate in self.rows
-        ]
-        return pa.table([pa.array(column, TEXT) for column in zip(*rows, strict=True)], RATE_COLUMNS)
+        days, currencies, rates = zip(*self.rows, strict=True)
+        dated = pa.array([None if day == ALWAYS else day for day in days], pa.date32())
+        return pa.table([dated, pa.array(currencies, TEXT), pa.array(rates)], RATE_COLUMNS)
 
 
 def rates_of(rates: Any) -> ExchangeRates:
