@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.currencies import MINOR_UNITS
 from bktools.errors import ArgumentError
 from bktools.frames.columns import amounts_of, split_lines, text_of, with_column
 from bktools.frames.schema import COUNT, DIGITS, MONEY, TEXT
@@ -99,7 +100,8 @@ def summed(rows: pa.Table, *keys: str) -> pl.DataFrame:
     """Return number and exact amount of the entries of each group: the keys, entries (count) and amount.
 
     The lines of a split entry are one entry. The amount is null where no entry of the group has one. Where
-    entries have a `home_amount`, it is added up, too: null for a group with an amount that was not converted.
+    entries have a `home_amount`, it is added up, too: null for a group with an amount that was not converted,
+    but one that `has_no_rate` adds nothing.
 
     Raises
     ------
@@ -107,7 +109,8 @@ def summed(rows: pa.Table, *keys: str) -> pl.DataFrame:
         When the amounts are no numbers, or have too many digits.
     """
     columns = {key: rows[key] for key in keys} | {"amount": amounts_of(rows)}
-    columns |= {HOME: rows[HOME]} if HOME in rows.column_names else {}
+    if HOME in rows.column_names:
+        columns[HOME] = pc.if_else(has_no_rate(rows), pa.scalar(0, rows[HOME].type), rows[HOME])
     lines, count = pl.DataFrame(pa.table(columns)), pl.len()
     if pc.max(split_lines(rows)).as_py():  # telling the entries apart would take most of the time
         lines, count = (
@@ -121,6 +124,15 @@ def summed(rows: pa.Table, *keys: str) -> pl.DataFrame:
         if name not in keys
     }
     return lines.group_by(keys, maintain_order=True).agg(entries=count.cast(pl.Int64), **sums)
+
+
+def has_no_rate(rows: pa.Table) -> pa.ChunkedArray:
+    """Return whether an amount was not converted, and cannot be: it has no day, or no existing currency."""
+    can_have = pc.is_in(text_of(rows, "currency"), pa.array([*MINOR_UNITS], TEXT))
+    if "date" in rows.column_names:
+        can_have = pc.and_(can_have, pc.is_valid(rows["date"]))
+    is_left = pc.and_(pc.is_null(rows[HOME]), pc.is_valid(rows["amount"]))
+    return pc.and_(is_left, pc.invert(can_have))
 
 
 def number_of_entries(rows: pa.Table) -> int:

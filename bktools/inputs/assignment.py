@@ -53,7 +53,9 @@ def _ask_of_weak_heading(reading: Reading, field: Field) -> None:
     weak, tells = field.weak.split(), field.holds.tells
     own = reading.seen(reading.places[field.name]) if reading.has(field.name) else None
     strong = [table for group in field.groups for table in group if table not in weak]
-    is_certain = own is None or reading.is_asked(field.name) or own.is_headed(*strong)
+    # A name that several accounts have is that of their group, where another column has one for each.
+    is_of_group = field.type == "name" and own is not None and len(own.kinds) < 0.9 * len(own.sample)
+    is_certain = own is None or reading.is_asked(field.name) or (own.is_headed(*strong) and not is_of_group)
     if own is None or is_certain or not weak or (tells and tells(own)):
         return
     others = [
@@ -62,6 +64,7 @@ def _ask_of_weak_heading(reading: Reading, field: Field) -> None:
         if (column := reading.seen(place)).share > 0.9
         and not column.says(*weak)
         and (tells or not fields_of(column.heading, reading.kind))
+        and not (is_of_group and column.repeats)
         and not (tells and len({*zip(own.sample, column.sample, strict=True)}) != len(own.kinds))
     ]
     if others:
@@ -158,7 +161,7 @@ def ask_for(reading: Reading, name: str, choices: Sequence[Choice], *, is_doubtf
 
     So its cells are asked about in the same question.
     """
-    headings = ["/".join(dict.fromkeys(choice["columns"].values())) for choice in choices]
+    headings = [" + ".join(dict.fromkeys(choice["columns"].values())) for choice in choices]
     code = "no_column" if headings else "no_column_like_it"
     reading.problems.ask(code, choices, is_doubtful=is_doubtful, field=name, headings=headings)
     for own, heading in (choices[0]["columns"] if choices else {}).items():
@@ -183,10 +186,17 @@ def ask_amount(reading: Reading, *, is_doubtful: bool = False) -> None:
 
 
 def pairs_with_currency(reading: Reading) -> list[Choice]:
-    """Return the options for other amounts that have a currency of their own beside them."""
+    """Return the options for other amounts with a currency of their own, beside them or in the heading."""
     beside = candidates(reading, "currency")
-    ways = [_with_its_currency(reading, place, beside) for place in candidates(reading, "amount")]
-    return [way for way in ways if "currency" in way["columns"]]
+    own = terms.currencies_in(reading.heading("amount")) if reading.has("amount") else ()
+    ways = list[Choice]()
+    for place in candidates(reading, "amount"):
+        way, column = _with_its_currency(reading, place, beside), reading.seen(place)
+        if "currency" in way["columns"]:
+            ways.append(way)
+        elif terms.currencies_in(column.heading) not in ((), own) and not column.says_another_amount:
+            ways.append({"columns": {"amount": column.heading, "currency": ""}})
+    return ways
 
 
 def _with_its_currency(reading: Reading, place: int, beside: Sequence[int]) -> Choice:

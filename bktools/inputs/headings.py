@@ -312,7 +312,8 @@ def _keep_one_table(reading: Reading) -> None:
     else:
         choices: list[dict[str, Any]] = [{"headings": lines[-1]}]
         first = table.lines < lines[0]
-        choices += [{"skip_rows": f"{lines[0]}-{last}"}] if first.any() else []
+        # No command leaves one row of a file.
+        choices += [{"skip_rows": f"{lines[0]}-{last}"}] if first.sum() > 1 else []
         reading.ask_of_rows("tables", flags, choices, head=table.heading_line)
         if not first.any():
             # What else is open, the rows below the other headings say alone.
@@ -345,7 +346,11 @@ def _ask_of_wide_rows(reading: Reading) -> None:
     if table.sheet is not None:
         reading.note_rows("cells_beside", wide)
     elif wide.any():
-        reading.ask_of_rows("width", wide, width=len(table.headings), head=table.heading_line)
+        rows = zip(*(column.filter(pa.array(wide)).to_pylist() for column in table.columns), strict=True)
+        # Rows of another table have no day and amount below the headings of this one.
+        choices = [] if any(map(_is_entry, rows)) else [table.skip(wide)]
+        facts = {"width": len(table.headings), "head": table.heading_line}
+        reading.ask_of_rows("width", wide, choices, is_doubtful=True, **facts)
 
 
 def _numeric(table: Table, raw: RawTable) -> frozenset[int]:

@@ -22,7 +22,7 @@ from typing import (
     get_type_hints,
 )
 
-from bktools.caller import argument_name, in_shell
+from bktools.caller import in_shell
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.inputs import terms
@@ -167,12 +167,10 @@ class Declared(NamedTuple):
     def refuse(self, name: str, value: Any) -> None:
         """Raise an `ArgumentError` for a value that it cannot have."""
         if not self.rule.is_right(value):
-            raise ArgumentError(argument_name(name), Sentence(f"rule.{self.rule.code}"), value)
+            raise ArgumentError(name, Sentence(f"rule.{self.rule.code}"), value)
         words = value.values() if self.rule is _PAIRS else (value,)
         if self.choices and not {*words} <= {*self.choices}:
-            raise ArgumentError(
-                argument_name(name), Sentence("rule.one_of", choices=", ".join(self.choices)), value
-            )
+            raise ArgumentError(name, Sentence("rule.one_of", choices=", ".join(self.choices)), value)
 
 
 def _declared(kind: type) -> dict[str, Declared]:

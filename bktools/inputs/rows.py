@@ -93,7 +93,7 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     if are_further or is_filled:
         # The first row of a voucher may have its day alone.
         rows = rows._replace(noted=rows.noted | rows.lacking, lacking=np.zeros_like(no_date))
-    if reading.kind == "entries":
+    if reading.kind == "entries" and (rows.lacking | no_date).any():
         is_asked = are_further or bool(other_days(reading)) or "date" in reading.may_lack
         rows = _without_waiting(reading, money, rows, is_asked=is_asked)
         no_date = rows.without_date
@@ -132,16 +132,16 @@ def _without_waiting(
     They fill each other column which all entries fill, and say whose they are: no sum does.
     """
     places, entries = reading.places, ~np.logical_or.reduce(rows[:5])
-    names = [places[field] for field in ("id", "supplier", "category_id") if reading.has(field)]
+    names = [places[field] for field in ("id", "supplier", "category_id") if reading.has(field)][:1]
+    blank = [cells.blank(column) for column in reading.table.columns if names]
+    full = [place for place, own in enumerate(blank) if entries.any() and not own[entries].any()]
     for kind, code, lacks in (
         ("lacking", "entries_without_amount", [*money]),
-        ("without_date", "entries_without_date", ["date"] if not is_asked else []),
+        ("without_date", "entries_without_date", [] if is_asked else ["date"]),
     ):
-        waiting = getattr(rows, kind) & bool(names and lacks and entries.any())
-        for place, column in enumerate(reading.table.columns if waiting.any() else ()):
-            blank = cells.blank(column)
-            is_full = place not in map(places.get, lacks) and not blank[entries].any()
-            waiting &= ~blank if place in names[:1] or is_full else True
+        waiting = getattr(rows, kind) & bool(full and lacks)
+        for place in {*full, *names}.difference(map(places.get, lacks)):
+            waiting &= ~blank[place]
         reading.note_rows(code, waiting)
         rows = rows._replace(**{kind: getattr(rows, kind) & ~waiting})
     return rows

@@ -100,6 +100,9 @@ def forms(heading: str) -> tuple[str, ...]:
     if len(plain) < len(parts) and plain[-1:] and plain[-1] in _BEFORE_A_CURRENCY:
         plain.pop()
     texts = [heading, bare, " ".join(plain)]
+    list_name, _, field = heading.rpartition("/")
+    if normal(list_name) in headings("lines"):
+        texts.append(field)
     if (side := without(bare, "amount")) in headings("debit", "credit"):
         # An amount of one side: Bedrag debet.
         texts.append(side)

@@ -22,7 +22,7 @@ from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import amounts_of, days_of, text_of, with_column
 from bktools.frames.delimited import csv_of
 from bktools.frames.schema import DIGITS, TEXT
-from bktools.frames.sums import HOME, NO_CURRENCY, money_of
+from bktools.frames.sums import HOME, NO_CURRENCY, has_no_rate, money_of
 from bktools.frames.typed import days_and_amounts
 from bktools.settings import Settings
 from bktools.wording import Sentence
@@ -63,10 +63,9 @@ class ExchangeRates:
     @property
     def table(self) -> pa.Table:
         """The rates as a file of them has them."""
-        rows = [
-            (None if day == ALWAYS else f"{day}", currency, f"{rate:f}") for day, currency, rate in self.rows
-        ]
-        return pa.table([pa.array(column, TEXT) for column in zip(*rows, strict=True)], RATE_COLUMNS)
+        days, currencies, rates = zip(*self.rows, strict=True)
+        dated = pa.array([None if day == ALWAYS else day for day in days], pa.date32())
+        return pa.table([dated, pa.array(currencies, TEXT), pa.array(rates)], RATE_COLUMNS)
 
 
 def rates_of(rates: Any) -> ExchangeRates:
@@ -142,8 +141,8 @@ def with_home(rows: pa.Table, rates: ExchangeRates | None, undated: dt.date | No
 
 
 def is_converted(rows: pa.Table) -> bool:
-    """Whether each amount of some rows has one in the company's own currency."""
-    return HOME in rows.column_names and not amounts_without_rate(rows)
+    """Whether each amount that can have a rate has one in the company's own currency, too."""
+    return HOME in rows.column_names and not amounts_without_rate(rows.filter(pc.invert(has_no_rate(rows))))
 
 
 def amounts_without_rate(rows: pa.Table) -> dict[str, Decimal | None]:

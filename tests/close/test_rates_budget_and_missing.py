@@ -142,15 +142,18 @@ def test_every_currency_stands_in_the_own_one_too(months: Months):
 
 
 def test_a_currency_that_does_not_exist_holds_back_its_entry_alone(months: Months):
-    """The others keep their amounts in the own currency; that there is no sum of all is said."""
+    """The sums in the own currency are those of all others; what they leave out is named."""
     close = months.wrong
     entries = close.entries.set_index("currency")
     assert entries.loc["XXQ", ["fate", "reason"]].tolist() == ["held_back", "unknown_currency"]
     assert entries["home_amount"].isna().tolist() == (entries.index == "XXQ").tolist()
-    assert close.figures.spent.home is None
-    [phrase] = [phrase for phrase in close.run.unchecked if phrase.startswith("the sum of all currencies")]
-    amount = entries.loc["XXQ", "amount"]
-    assert phrase.endswith(f"without the date for it: XXQ {amount:,.2f})")
+    spent = entries[
+        entries["fate"].isin(SPENT) & ~entries["id"].isin(close.figures.counted_before.to_pylist())
+    ]
+    assert close.figures.spent.home == Decimal(str(round(spent["home_amount"].sum(), 2)))
+    assert close.figures.against_home.now == close.figures.spent.home
+    amount = f"XXQ {entries.loc['XXQ', 'amount']:,.2f} in the sums of all currencies"
+    assert any(phrase.startswith(amount) for phrase in close.run.unchecked)
 
 
 def test_with_rates_the_month_before_is_compared_in_the_own_currency(months: Months):

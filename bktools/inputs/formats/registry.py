@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, Protocol
 
-from bktools.caller import argument_name, is_command
+from bktools.caller import is_command
 from bktools.errors import ArgumentError
 from bktools.inputs.formats import datev, fec, jpk, saft, sie
 from bktools.inputs.formats.format import Books
@@ -45,7 +45,7 @@ def opened_books(source: Source, options: Options) -> Reading:
     if form is None:
         return opened(source, options)
     for name in options.keys() - {*_OF_FORMATS}:
-        raise ArgumentError(argument_name(name), Sentence("rule.of_a_format", form=form), options[name])
+        raise ArgumentError(name, Sentence("rule.of_a_format", form=form), options[name])
     books = FORMATS[form].read(source, options.get("encoding"))
     table = replace(books.table, currency=books.currency)
     return Reading(source, options, table, dict(table.places), books=books, about={"format": form})

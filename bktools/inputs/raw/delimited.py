@@ -60,9 +60,10 @@ def read_delimited(
     if (first := re.match(rb"sep=(.)\r?\n", text)) and delimiter is None:
         delimiter, text = first[1].decode(), b"\n" + text[first.end() :]
     mark = delimiter or delimiter_of(text, kind)
-    if mark != "\t":
-        # Some programs write a tab behind each quoted cell.
-        text = text.replace(f'"\t{mark}'.encode(), f'"{mark}'.encode())
+    for pad in "\t ":
+        # Some programs write a tab behind each quoted cell, or spaces around it.
+        if mark != pad and f'"{pad}{mark}'.encode() in text:
+            text = re.sub(f'(?<!")"{pad}{re.escape(mark)}'.encode(), f'"{mark}'.encode(), text)
     raw = _raw_table(text, mark, source, has_quotes=has_quotes)
     return _as_shown(replace(raw, encoding=reading.encoding), text), reading
 

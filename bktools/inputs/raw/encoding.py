@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from bktools.caller import argument_name
 from bktools.errors import ArgumentError
 from bktools.inputs import terms
 from bktools.inputs.notes import damaged
@@ -39,7 +38,7 @@ _UNSOUND = re.compile(
     # A sign between figures, which is a space between thousands in another encoding.
     r"|\d[†‡•˙ˇ˘]\d"
     r"|\b[A-Z][À-ÖØ-Þ][a-zà-öø-ÿ]"
-    rf"|[a-z][{_CAPITALS}](?:[a-z]|\b)"
+    rf"|[a-z{_CAPITALS.lower()}][{_CAPITALS}]"
 )
 _EASTERN = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff61-\uff9f]")
 _LONE_EASTERN = re.compile(rf"[A-Za-z]{_EASTERN.pattern}(?=[A-Za-z])|[A-Za-z]{_EASTERN.pattern}\b")
@@ -104,7 +103,7 @@ def encoding_named(encoding: str) -> str:
         b"".decode(encoding)
         return codecs.lookup(encoding).name
     except (LookupError, TypeError):
-        raise ArgumentError(argument_name("encoding"), Sentence("rule.encoding"), encoding) from None
+        raise ArgumentError("encoding", Sentence("rule.encoding"), encoding) from None
 
 
 def _by_letters(data: bytes, headings_in: Callable[[str], set[str]]) -> Reading:

@@ -13,7 +13,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bktools.caller import argument_name
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.parquet import MIB
 from bktools.inputs.notes import damaged
@@ -127,7 +126,7 @@ class Source:
         for name, value in how.items():
             if value is not None and name not in _OPTIONS_OF[self.form]:
                 rule = Sentence("rule.of_another_form", name=self.name, form=self.form)
-                raise ArgumentError(argument_name(name), rule, value)
+                raise ArgumentError(name, rule, value)
         key = (*how.values(),)
         if key not in self._read:
             self._read[key] = self._raw_tables(**how)

@@ -157,9 +157,10 @@ def _find_columns(reading: Reading) -> None:
         _ask_codes(reading)
     if "name" not in places:
         offered = candidates(reading, "name")
-        is_alone = len(table.headings) == 1
-        if not offered and "code" in places and (is_alone or not have_digits(reading.seen(places["code"]))):
-            offered = [places["code"]]
+        codes = reading.seen(places["code"]) if "code" in places and not offered else None
+        if codes and codes.most(lambda text: any(map(str.isalpha, text))):
+            # Accounts may have names alone, or their codes in the same cells.
+            offered = [places["code"]] * (len(table.headings) == 1 or not have_digits(codes))
         ask_for(reading, "name", [table.choice("name", place) for place in offered])
 
 
@@ -170,7 +171,8 @@ def _ask_codes(reading: Reading) -> None:
     is_doubtful = table.heading_line > 0 and not table.is_known
     offered = candidates(reading, "code")
     choices = [table.choice("code", place) for place in offered]
-    if "name" in places and all(reading.seen(place).repeats for place in offered):
+    has_names = "name" in places and not reading.seen(places["name"]).repeats
+    if has_names and all(reading.seen(place).repeats for place in offered):
         # Accounts may have names alone, as any list may.
         choices += [{"columns": dict.fromkeys(("code", "name"), reading.heading("name"))}]
         is_doubtful = True

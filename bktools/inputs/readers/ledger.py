@@ -170,7 +170,8 @@ def _take_marked_accounts(reading: Reading) -> None:
     for place in (*texts, *reading.free()):
         column = cells.trimmed(reading.table.columns[place])
         is_debit, is_credit = (cells.matches(column, mark) for mark in (_DEBITED, _CREDITED))
-        if is_debit.any() and is_credit.any() and not (is_debit & is_credit).any():
+        are_marked = (is_debit | is_credit).sum() * 2 > (~cells.blank(column)).sum()
+        if are_marked and is_debit.any() and is_credit.any() and not (is_debit & is_credit).any():
             reading.leave(*(["text"] if place in texts else []))
             reading.places["account_code"] = place
             accounts = pc.replace_substring_regex(column, f"{_DEBITED}|{_CREDITED}", "")

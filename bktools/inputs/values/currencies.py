@@ -190,10 +190,13 @@ def settle_foreign(reading: Reading, home: str | None) -> None:
 
     It is settled where the other amount never differs, or where all currencies are that of the books.
     """
-    if reading.kind == "entries" and reading.has("amount", "currency") and not reading.is_asked("amount"):
+    is_open = reading.has("amount") and not {"amount", "currency"} & reading.asked.keys()
+    of_heading = only_of_headings(reading, ["amount"]) if is_open else None
+    if reading.kind == "entries" and is_open and (reading.has("currency") or of_heading):
         ways = pairs_with_currency(reading)
         ways = [way for way in ways if _differs(reading, reading.table.named[way["columns"]["amount"]])]
-        ways.insert(0, {"columns": {name: reading.heading(name) for name in ("amount", "currency")}})
+        own = filter(reading.has, ("amount", "currency"))
+        ways.insert(0, {"columns": {name: reading.heading(name) for name in own}})
         if len(ways) > 1:
             headings = [way["columns"]["amount"] for way in ways]
             reading.problems.ask("several_columns", ways, field="amount", headings=headings)
