@@ -151,6 +151,11 @@ class _Findings:
         booked = entries.with_row_index().filter(is_booked)
         theirs = theirs.drop_nulls().filter(pl.col("group") >= 0)
         others = booked.join(theirs, "group", "semi").join(theirs, ["group", "centre"], "anti")
+        # A code alone is the cost centre of that code and name.
+        code, is_code = pl.col("centre").str.split(" ").list.first(), ~pl.col("centre").str.contains(" ")
+        own, there = (side.with_columns(code=code, is_code=is_code) for side in (others, theirs))
+        same = own.join(there, ["group", "code"]).filter(pl.col("is_code") | pl.col("is_code_right"))
+        others = others.join(same, "index", "anti")
         rows: list[int] = others["index"].sort().to_list()
         return rows
 

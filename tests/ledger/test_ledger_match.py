@@ -392,6 +392,8 @@ def test_cost_centres():
     assert match.findings[["check", "severity"]].to_numpy().tolist() == [["another_cost_centre", "info"]]
     assert match_ledger(entries, postings).findings.empty
     assert "cost centres (the entries have none)" in match_ledger(exported(12), postings).unchecked
+    named = match_ledger(entries.assign(cost_centre="100 Nord"), wrong.replace("200", "100"))
+    assert named.findings.empty
 
 
 def test_each_line_of_a_split_receipt_may_have_its_own_cost_centre():
