@@ -110,6 +110,10 @@ class Column:
         """Whether nearly all cells are currencies."""
         return self.most(terms.currencies_of)
 
+    def has_currencies(self) -> bool:
+        """Whether a cell is a currency, or most have its form: one that nobody knows holds its entry back."""
+        return any(map(terms.currencies_of, self.filled)) or self.most(_THREE_LETTERS.fullmatch)
+
     def are_codes(self) -> bool:
         """Whether figures are codes: days, long or with zeros in front, without marks."""
         some = self.filled[:_FIRST]
@@ -139,6 +143,7 @@ _DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
 # The number of a voucher, which VT or BQ1, the code of a journal, is not.
 _NUMBER = re.compile(r"\d\d|^\d$")
 _UUID = re.compile(rules.UUID_REGEX)
+_THREE_LETTERS = re.compile(r"\s*[A-Z]{3}\s*")
 # The number of an account at a bank, which is none of a ledger.
 IBAN: Final = re.compile(r"\s*[A-Z]{2}\d{2}[A-Z0-9 ]{11,34}\s*$")
 _FEW_ROWS, _FEW_KINDS = 3, 6
@@ -306,7 +311,7 @@ TYPES: Final[Mapping[str, Type]] = {
     "amount": _money(0.8, lambda column: column.has_cents() or column.says("amount")),
     # Few rows may have a credit.
     "half": _money(0.02),
-    "currency": Type(Column.are_currencies, offers=_may_be_currency),
+    "currency": Type(Column.has_currencies, offers=_may_be_currency),
     "side": Type(lambda column: column.most(side_of, 1), offers=_may_be_side),
     "posting_side": Type(
         _are_posting_sides, offers=lambda column: _may_be_side(column) and _are_posting_sides(column)
