@@ -165,13 +165,15 @@ def look_first(papers: WorkingPapers, free: Lookalikes) -> None:
     is_ordered = draft.has(*ORDERS)[entries.e] & entries.sent
     for x in papers.of(entries.e[is_ordered].tolist()):
         named = np.array(draft.postings(x.e), np.int64)
-        own = lines.v[np.searchsorted(lines.row, named)]
+        own, numbers = (column[np.searchsorted(lines.row, named)] for column in (lines.v, lines.voucher))
         # A correction is of one voucher: another one shows that somebody has corrected it already.
         others = named[own != own[:1]].tolist() if draft.status[x.e] != Status.BOOKED_TWICE else []
         by_words = draft.status[x.e] == Status.MISSING
-        pieces = free.similar(x, by_words=by_words)
-        similar = papers.first_rows(piece for piece in pieces if piece.v not in own)
-        draft.look_first[x.e] = [*others, *similar]
+        pieces = [piece for piece in free.similar(x, by_words=by_words) if piece.v not in own]
+        similar = np.array(papers.first_rows(pieces), np.int64)
+        # Where each line is a voucher, others of its number, such as the tax, are of the same correction.
+        is_own = np.isin(lines.voucher[np.searchsorted(lines.row, similar)], numbers[numbers >= 0])
+        draft.look_first[x.e] = [*others, *similar[~is_own].tolist()]
     group = draft.posting_group[lines.row]
     is_of_sent = (group >= 0) & np.isin(group, draft.group[entries.e[entries.sent]])
     groups, unsent = papers.matching.groups, np.flatnonzero(~draft.has(*BOOKED)[entries.e] & ~entries.sent)

@@ -205,5 +205,5 @@ def test_a_verification_is_remembered(run, sandbox, entries, tmp_path):
     write_ledger(tmp_path / "ledger.csv", dict(enumerate([*entries, ("2026-10-20", "99.00", "Late")], 1)))
     later = run(f"{VERIFY} --month 2026-10")[1]
     assert re.search(
-        r"Since the verification of .* by Ada:\n(.*\n)*  account 5800: 1 more posting, 99.00", later
+        r"Since the verification of .* by Ada:\n(.*\n)*  account 5800: a change of 1 posting, 99.00", later
     ), later
