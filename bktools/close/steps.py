@@ -188,7 +188,7 @@ def record_and_approve(
 
 
 # The command that records a correction in the ERP.
-RECORDING = "verify --ledger LEDGER --entries FILE --month YYYY-MM --record --by NAME"
+RECORDING = "verify --ledger LEDGER --entries FILE --month YYYY-MM --record --by NAME --reason TEXT"
 
 
 def step_results(
