@@ -169,11 +169,13 @@ def look_first(papers: WorkingPapers, free: Lookalikes) -> None:
         # A correction is of one voucher: another one shows that somebody has corrected it already.
         others = named[own != own[:1]].tolist() if draft.status[x.e] != Status.BOOKED_TWICE else []
         by_words = draft.status[x.e] == Status.MISSING
-        pieces = [piece for piece in free.similar(x, by_words=by_words) if piece.v not in own]
-        similar = np.array(papers.first_rows(pieces), np.int64)
-        # Where each line is a voucher, others of its number, such as the tax, are of the same correction.
-        is_own = np.isin(lines.voucher[np.searchsorted(lines.row, similar)], numbers[numbers >= 0])
-        draft.look_first[x.e] = [*others, *similar[~is_own].tolist()]
+        pieces = (piece for piece in free.similar(x, by_words=by_words) if piece.v not in own)
+        similar, numbers = papers.first_rows(pieces), numbers[numbers >= 0]
+        if similar and len(numbers):
+            # Where each line is a voucher, others of its number, such as the tax, are of the same correction.
+            of_similar = lines.voucher[np.searchsorted(lines.row, similar)]
+            similar = np.array(similar)[~np.isin(of_similar, numbers)].tolist()
+        draft.look_first[x.e] = [*others, *similar]
     group = draft.posting_group[lines.row]
     is_of_sent = (group >= 0) & np.isin(group, draft.group[entries.e[entries.sent]])
     groups, unsent = papers.matching.groups, np.flatnonzero(~draft.has(*BOOKED)[entries.e] & ~entries.sent)
