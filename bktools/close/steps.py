@@ -14,15 +14,15 @@ import pyarrow.compute as pc
 from bktools.close.actions import UNKNOWN, StepResults
 from bktools.close.entries import CHANGED, unsent
 from bktools.contract import rules
-from bktools.currencies import MINOR_UNITS
 from bktools.errors import ArgumentError, PlanError
 from bktools.export import ExportPlan
 from bktools.export.checks import CLEARED
 from bktools.export.findings import require_category_ids
 from bktools.findings.check import ERROR, EXPORTED
-from bktools.frames.columns import months_in, text_of, texts_of
+from bktools.frames.columns import months_in, texts_of
 from bktools.frames.incoming import described, in_memory, source_of
-from bktools.frames.schema import TEXT, Month
+from bktools.frames.schema import Month
+from bktools.frames.sums import has_currency
 from bktools.frames.typed import typed
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.folders import clearing
@@ -140,8 +140,7 @@ def rates_of_month(scope: CloseScope, entries: pa.Table, rates: ExchangeRates | 
     """
     if rates is None:
         return None
-    is_currency = pc.is_in(text_of(entries, "currency"), pa.array([*MINOR_UNITS], TEXT))
-    of_month = entries.filter(pc.and_(pc.equal(months_in(entries), scope.period), is_currency))
+    of_month = entries.filter(pc.and_(pc.equal(months_in(entries), scope.period), has_currency(entries)))
     rates = rates.into(scope.settings.currency, of_month)
     in_own_currency(of_month, rates)
     if scope.apply:

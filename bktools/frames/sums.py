@@ -128,11 +128,16 @@ def summed(rows: pa.Table, *keys: str) -> pl.DataFrame:
 
 def has_no_rate(rows: pa.Table) -> pa.ChunkedArray:
     """Return whether an amount was not converted, and cannot be: it has no day, or no existing currency."""
-    can_have = pc.is_in(text_of(rows, "currency"), pa.array([*MINOR_UNITS], TEXT))
+    can_have = has_currency(rows)
     if "date" in rows.column_names:
         can_have = pc.and_(can_have, pc.is_valid(rows["date"]))
     is_left = pc.and_(pc.is_null(rows[HOME]), pc.is_valid(rows["amount"]))
     return pc.and_(is_left, pc.invert(can_have))
+
+
+def has_currency(rows: pa.Table) -> pa.ChunkedArray:
+    """Return whether rows have a currency that exists."""
+    return pc.is_in(text_of(rows, "currency"), pa.array([*MINOR_UNITS], TEXT))
 
 
 def number_of_entries(rows: pa.Table) -> int:
