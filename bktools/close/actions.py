@@ -32,7 +32,7 @@ from bktools.findings.check import (
     WARNING,
 )
 from bktools.frames.arrow import to_arrow
-from bktools.frames.sums import Money, Sum, Valued, largest_first, sums_of, total
+from bktools.frames.sums import HOME, Money, Sum, Valued, largest_first, sums_of, total
 
 SEVERITIES = (ERROR, WARNING)
 # No step is taken for these entries.
@@ -84,6 +84,7 @@ APART_BY: Mapping[str, tuple[str, ...]] = {
 }
 IDS = ("category_id", "account_id", "external_id", "entry_id", "batch_id")
 FIRST = ("in_doubt", CHANGED)
+MONEY = ("currency", "amount", HOME)
 
 Rows = Sequence[Mapping[str, Any]]
 Facts = Mapping[str, Any]
@@ -324,7 +325,8 @@ def _sums(waiting: pl.DataFrame, by: str, own: str | None) -> defaultdict[Any, W
     lines = waiting.unique([by, "row"], keep="first", maintain_order=True)
     named = lines.filter(c.id != "").group_by(by).agg(c.id.unique(maintain_order=True))
     ids = dict(named.iter_rows())
-    sums = sums_of(to_arrow(lines.select(by, "id", "split_line", "currency", "amount")), by, own=own)
+    columns = {by, "id", "split_line", *MONEY} & {*lines.columns}
+    sums = sums_of(to_arrow(lines.select(columns)), by, own=own)
     return defaultdict(
         lambda: ({}, ()), {part[by]: (part.money, tuple(ids.get(part[by], ()))) for part in sums}
     )
