@@ -36,9 +36,9 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.export import compose_export_jobs
 from bktools.frames.delimited import profile_named
-from bktools.frames.incoming import source_of
 from bktools.frames.schema import Month
 from bktools.frames.sums import threshold_of
+from bktools.frames.tables import source_of
 from bktools.journal.export_jobs import earlier_exports
 from bktools.journal.periods import sent_entries
 from bktools.journal.records import this_user

@@ -11,8 +11,7 @@ import polars as pl
 import pyarrow as pa
 
 from bktools.errors import InputError
-from bktools.frames.arrow import to_arrow
-from bktools.frames.incoming import described, in_memory, source_of
+from bktools.frames.tables import described, in_memory, source_of, to_arrow
 from bktools.spending.budgets import in_currency, keys_of_budget, with_ids
 from bktools.spending.differences import compared
 from bktools.spending.rates import ExchangeRates, in_home, in_own_currency, is_converted, month_end

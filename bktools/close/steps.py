@@ -19,11 +19,9 @@ from bktools.export import ExportPlan
 from bktools.export.checks import CLEARED
 from bktools.export.findings import require_category_ids
 from bktools.findings.check import ERROR, EXPORTED
-from bktools.frames.columns import months_in, texts_of
-from bktools.frames.incoming import described, in_memory, source_of
 from bktools.frames.schema import Month
 from bktools.frames.sums import has_currency
-from bktools.frames.typed import typed
+from bktools.frames.tables import described, in_memory, months_in, source_of, texts_of, typed
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.folders import clearing
 from bktools.journal.periods import CLOSED, approve, record_close, state_of

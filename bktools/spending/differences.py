@@ -14,12 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.errors import InputError
-from bktools.frames.arrow import to_arrow
-from bktools.frames.columns import days_of
-from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.schema import DIGITS, Month, to_pandas
 from bktools.frames.sums import MEANINGLESS, NO_CURRENCY, numbers_of_entries, threshold_of
-from bktools.frames.typed import days_and_amounts
+from bktools.frames.tables import days_and_amounts, days_of, in_memory, source_of, to_arrow
 from bktools.inputs.values.names import key as name_key
 from bktools.spending.budgets import in_currency, with_ids
 from bktools.spending.rates import ExchangeRates, in_home, month_end, rates_of

@@ -19,11 +19,10 @@ import pyarrow.compute as pc
 from bktools import disk
 from bktools.currencies import MINOR_UNITS, USUAL
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.columns import amounts_of, days_of, text_of, with_column
 from bktools.frames.delimited import csv_of
 from bktools.frames.schema import DIGITS, TEXT
 from bktools.frames.sums import HOME, NO_CURRENCY, has_no_rate, money_of
-from bktools.frames.typed import days_and_amounts
+from bktools.frames.tables import amounts_of, days_and_amounts, days_of, text_of, with_column
 from bktools.settings import Settings
 from bktools.wording import Sentence
 
