@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import calendar
-import datetime as dt
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -233,8 +231,7 @@ def arguments_of(
     named = first = last = None
     if month is not None:
         named = rules.month("month", month)
-        year, number = map(int, named.split("-"))
-        last = dt.date(year, number, calendar.monthrange(year, number)[1])
+        last = rules.last_day(named)
         first = last.replace(day=1)
     if currency is not None and rules.text("currency", currency) not in MINOR_UNITS:
         raise ArgumentError("currency", Sentence("rule.currency_code"), currency)

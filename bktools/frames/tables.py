@@ -70,7 +70,7 @@ def in_memory(frame: Any, name: str = "the frame", columns: Collection[str] | No
     `columns` are kept where the frame has them, by default all; others are neither copied, computed nor read.
     An index is left out, and missing values become null. Text of pandas is not copied. Lazy frames of Polars
     and relations of DuckDB are run once, frames of PySpark are collected. `name` is that of the frame in
-    messages.
+    messages. The table says where its rows came from, as `source_of` reads it.
 
     Examples
     --------
@@ -100,8 +100,9 @@ def in_memory(frame: Any, name: str = "the frame", columns: Collection[str] | No
     if count > 1:
         raise InputError(Sentence("error.equal_headings", count=count, name=name, heading=heading))
     table = source.select(headings) if is_arrow else _converted(source, headings, name)
-    table = _in_own_types(table, name)
-    return with_decimals(table)
+    table = with_decimals(_in_own_types(table, name))
+    known = {} if is_arrow else source_of(source)
+    return described(table, known) if known else table
 
 
 def parquet(path: str | Path, name: str = "frame") -> ds.Dataset:
@@ -133,7 +134,8 @@ def source_of(frame: Any) -> dict[str, Any]:
 
 def described(table: pa.Table, source: Mapping[str, Any]) -> pa.Table:
     """Return an Arrow table that says where its rows came from, as `attrs` of a DataFrame does."""
-    return table.replace_schema_metadata({SOURCE: json.dumps(source, default=str)})
+    own = {SOURCE: json.dumps(source, default=str)}
+    return table.replace_schema_metadata({**(table.schema.metadata or {}), **own})
 
 
 def _streamed(frame: Any, name: str) -> pa.Table:
