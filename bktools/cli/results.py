@@ -78,7 +78,7 @@ def show(
     `whole` is what to add to the command so that it shows everything, for the note; `titles` are headings by
     the names of columns.
     """
-    from bktools.frames.incoming import in_memory
+    from bktools.frames.tables import in_memory
     from bktools.widgets.show import Shown, in_a_pipe
 
     texts, table = words(), in_memory(frame)
@@ -155,7 +155,7 @@ class Table:
         columns and codes, files with the titles; CSV in a file has the profile, on standard output that for
         programs.
         """
-        from bktools.frames.incoming import in_memory
+        from bktools.frames.tables import in_memory
 
         if self.output is not None:
             # Exact first: by another name, amounts are not known as such.

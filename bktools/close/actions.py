@@ -31,8 +31,8 @@ from bktools.findings.check import (
     ROLES,
     WARNING,
 )
-from bktools.frames.arrow import to_arrow
 from bktools.frames.sums import HOME, Money, Sum, Valued, largest_first, sums_of, total
+from bktools.frames.tables import to_arrow
 
 SEVERITIES = (ERROR, WARNING)
 # No step is taken for these entries.

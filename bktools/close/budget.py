@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,12 +9,12 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
+from bktools.contract import rules
 from bktools.errors import InputError
-from bktools.frames.arrow import to_arrow
-from bktools.frames.incoming import described, in_memory, source_of
+from bktools.frames.tables import in_memory, source_of, to_arrow
 from bktools.spending.budgets import in_currency, keys_of_budget, with_ids
 from bktools.spending.differences import compared, percent_of
-from bktools.spending.rates import ExchangeRates, in_home, in_own_currency, is_converted, month_end
+from bktools.spending.rates import ExchangeRates, in_home, in_own_currency, is_converted
 from bktools.spending.sums import KEYS, spend
 from bktools.wording import Sentence, Words
 
@@ -29,7 +28,7 @@ def budget_of(budget: Any, currency: str | None) -> pa.Table | None:
     """
     if budget is None:
         return None
-    table = described(in_memory(budget, "budget"), source_of(budget))
+    table = in_memory(budget, "budget")
     keys = keys_of_budget(table)
     if "currency" not in table.column_names:
         if currency is None:
@@ -53,7 +52,7 @@ def named_budget(
     budget = with_ids(budget, keys_of_budget(budget), source=source, **_named(tables))
     if rates is None:
         return budget
-    return in_own_currency(budget, rates, month_end(dt.date.fromisoformat(f"{month}-01")))
+    return in_own_currency(budget, rates, rules.last_day(month))
 
 
 def budget_tables(

@@ -22,9 +22,9 @@ from bktools.close.record import PeriodRecord, table_as_frame
 from bktools.close.sentences import actions_table, label_of, valued
 from bktools.consoles import readable
 from bktools.export import ExportPlan
-from bktools.frames.incoming import source_of
 from bktools.frames.schema import to_pandas
 from bktools.frames.sums import Sum, money_of
+from bktools.frames.tables import source_of
 from bktools.reconcile import Reconciliation
 from bktools.settings import SANDBOX
 from bktools.wording import Words

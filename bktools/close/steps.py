@@ -19,11 +19,9 @@ from bktools.export import ExportPlan
 from bktools.export.checks import CLEARED
 from bktools.export.findings import require_category_ids
 from bktools.findings.check import ERROR, EXPORTED
-from bktools.frames.columns import months_in, texts_of
-from bktools.frames.incoming import described, in_memory, source_of
 from bktools.frames.schema import Month
 from bktools.frames.sums import has_currency
-from bktools.frames.typed import typed
+from bktools.frames.tables import described, in_memory, months_in, source_of, texts_of, typed
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.folders import clearing
 from bktools.journal.periods import CLOSED, approve, record_close, state_of
@@ -62,17 +60,12 @@ class CloseScope:
         return self.service.settings
 
 
-def table_with_source(frame: pd.DataFrame, name: str) -> pa.Table:
-    """Return a frame as a table that keeps where it comes from."""
-    return described(in_memory(frame, name), source_of(frame))
-
-
 def ledger_of(ledger: pd.DataFrame | None) -> pa.Table | None:
     """Return the postings of a ledger, if there is one; refuse options that no ledger has."""
     if ledger is None:
         return None
     options_of(ledger)
-    return described(postings_in(ledger), source_of(ledger))
+    return postings_in(ledger)
 
 
 def month_to_close(entries: pa.Table, month: Month | None, now: dt.datetime, *, is_approved: bool) -> str:
@@ -161,7 +154,7 @@ def tables_of_service(
         if frame is None:
             frame = load(scope.company, refresh=True, service=scope.service)
         scope.seen(name, frame)
-        tables[name] = table_with_source(frame, name)
+        tables[name] = in_memory(frame, name)
         typed(tables[name], name)
     require_category_ids(typed(entries, "entries"))
     return tables

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 
 from bktools.currencies import MINOR_UNITS
 from bktools.errors import ArgumentError
-from bktools.frames.columns import amounts_of, split_lines, text_of, with_column
 from bktools.frames.schema import COUNT, DIGITS, MONEY, TEXT
+from bktools.frames.tables import amounts_of, split_lines, text_of, with_column
 from bktools.wording import Sentence, words
 
 c = pl.col

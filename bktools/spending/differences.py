@@ -13,16 +13,14 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.contract import rules
 from bktools.errors import InputError
-from bktools.frames.arrow import to_arrow
-from bktools.frames.columns import days_of
-from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.schema import DIGITS, Month, to_pandas
 from bktools.frames.sums import MEANINGLESS, NO_CURRENCY, numbers_of_entries, threshold_of
-from bktools.frames.typed import days_and_amounts
+from bktools.frames.tables import days_and_amounts, days_of, in_memory, source_of, to_arrow
 from bktools.inputs.values.names import key as name_key
 from bktools.spending.budgets import in_currency, with_ids
-from bktools.spending.rates import ExchangeRates, in_home, month_end, rates_of
+from bktools.spending.rates import ExchangeRates, in_home, rates_of
 from bktools.spending.sums import KEYS, NAMING, Lines, columns_of, keys_of, lines_of
 from bktools.wording import Sentence, Words, words
 
@@ -144,7 +142,7 @@ def compared(
     if into_own is not None:
         days = [pc.max(days_of(side.rows)).as_py() for side in sides]
         last = max(filter(None, days), default=None)
-        undated = last and month_end(last)
+        undated = last and rules.last_day(last.isoformat()[:7])
         sides = [side.converted(into_own, undated) for side in sides]
     about["questionable"] = {name: side.questionable for name, side in zip(SIDES, sides, strict=True)}
     if into_own is not None:

@@ -20,7 +20,7 @@ from bktools.close.actions import FIRST
 from bktools.close.close import Close
 from bktools.close.months import met_entries, recurring
 from bktools.errors import InputError
-from bktools.frames.columns import texts_of
+from bktools.frames.tables import texts_of
 from bktools.journal.statements import record_verification
 from bktools.journal.writing import open_for_writing
 from bktools.reports.folder import TABLES
