@@ -37,7 +37,7 @@ _ZERO = Decimal()
 # The headings of columns that tell vouchers of one day apart.
 _OF_VOUCHER = ("number", "document_number", "name", "supplier", "voucher_type", "entry_type")
 # What the first row of a voucher may have alone.
-_OF_FIRST_ROWS = ("date", "voucher_id", "document_number", "journal")
+_OF_FIRST_ROWS = ("date", "voucher_id", "document_number")
 # Titles, the outermost first.
 _Path = tuple[str, ...]
 
@@ -295,6 +295,7 @@ def _take_vouchers(report: _Report, is_posting: Mask) -> None:
     for name in gaps:
         reading.put(name, reading.column(name).take(pa.array(start_of)))
     if not reading.has("voucher_id"):
+        reading.leave("journal")
         lines = pc.cast(pa.array(table.lines[start_of]), schema.TEXT)
         reading.add("voucher_id", pa.chunked_array([lines]))
     reading.table = reading.table.rows(~np.isin(np.arange(len(first)), [*sums.values()]))
