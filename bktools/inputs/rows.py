@@ -221,7 +221,7 @@ def _may_begin(column: pa.ChunkedArray) -> Mask:
 def _lacks(table: Table, texts: Sequence[int], says_report: Mask) -> Mask:
     """Return the rows that lack a text which all rows without words of reports have."""
     lacks = np.zeros(len(says_report), dtype=bool)
-    for place in texts if says_report.any() else ():
+    for place in texts if says_report.any() and not says_report.all() else ():
         blank = cells.blank(table.columns[place])
         if blank.sum() <= says_report.sum():
             lacks |= blank
