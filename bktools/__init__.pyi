@@ -10,9 +10,9 @@ from bktools.connection import Sandbox as Sandbox
 from bktools.connection import connect as connect
 from bktools.export import ExportPlan as ExportPlan
 from bktools.export import compose_export_jobs as compose_export_jobs
-from bktools.frames.arrow import to_arrow as to_arrow
 from bktools.frames.delimited import to_csv as to_csv
 from bktools.frames.excel import to_excel as to_excel
+from bktools.frames.tables import to_arrow as to_arrow
 from bktools.inputs.readers.accounts import read_chart_of_accounts as read_chart_of_accounts
 from bktools.inputs.readers.entries import read_entries as read_entries
 from bktools.inputs.readers.ledger import read_general_ledger as read_general_ledger

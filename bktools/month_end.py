@@ -27,7 +27,6 @@ from bktools.close.steps import (
     require_writable_books,
     settle_first_export,
     step_results,
-    table_with_source,
     tables_of_service,
     unchecked_by,
 )
@@ -36,9 +35,9 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.export import compose_export_jobs
 from bktools.frames.delimited import profile_named
-from bktools.frames.incoming import source_of
 from bktools.frames.schema import Month
 from bktools.frames.sums import threshold_of
+from bktools.frames.tables import in_memory, source_of
 from bktools.journal.export_jobs import earlier_exports
 from bktools.journal.periods import sent_entries
 from bktools.journal.records import this_user
@@ -179,7 +178,7 @@ def close_month(
         raise ArgumentError("first_export", Sentence("rule.first_export_without_name"))
     by = this_user() if by is None else rules.a_name("by", by)
     approved_by = None if approved_by is None else rules.a_name("approved_by", approved_by)
-    tables, erp_chart = {"entries": table_with_source(entries, "entries")}, table_with_source(chart, "chart")
+    tables, erp_chart = {"entries": in_memory(entries, "entries")}, in_memory(chart, "chart")
     period = month_to_close(tables["entries"], month, begun_at, is_approved=approved_by is not None)
     max_entries, wait = rules.whole_number("max_entries", max_entries, smallest=1), seconds_of(wait)
     is_large = None if threshold is None else threshold_of(threshold)

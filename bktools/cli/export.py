@@ -242,9 +242,8 @@ def import_elsewhere(
     """
     import polars as pl
 
-    from bktools.frames.columns import texts_of
-    from bktools.frames.incoming import in_memory
     from bktools.frames.schema import ENTRY_DATA
+    from bktools.frames.tables import in_memory, texts_of
     from bktools.journal.statements import record_exported_elsewhere
     from bktools.journal.writing import open_for_writing
 

@@ -37,7 +37,7 @@ def _rows(frame: pd.DataFrame | pa.Table) -> Iterator[dict[str, Any]]:
     import pyarrow as pa
 
     from bktools.frames.delimited import PROFILES, as_texts
-    from bktools.frames.incoming import in_memory
+    from bktools.frames.tables import in_memory
 
     table = in_memory(frame)
     is_plain = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating)
@@ -62,9 +62,10 @@ def _json(frame: pd.DataFrame | pa.Table, file: IO[bytes]) -> None:
 def _parquet(frame: pd.DataFrame | pa.Table, file: IO[bytes]) -> None:
     import pyarrow.parquet as pq
 
-    from bktools.frames.incoming import in_memory
+    from bktools.frames.tables import described, in_memory
 
-    pq.write_table(in_memory(frame), file, compression="zstd")
+    # The path of a file that was read is nothing for whoever gets this one.
+    pq.write_table(described(in_memory(frame), {}), file, compression="zstd")
 
 
 SUFFIXES = (".csv", ".xlsx", ".json", ".parquet")

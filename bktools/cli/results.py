@@ -78,7 +78,7 @@ def show(
     `whole` is what to add to the command so that it shows everything, for the note; `titles` are headings by
     the names of columns.
     """
-    from bktools.frames.incoming import in_memory
+    from bktools.frames.tables import in_memory
     from bktools.widgets.show import Shown, in_a_pipe
 
     texts, table = words(), in_memory(frame)
@@ -155,7 +155,7 @@ class Table:
         columns and codes, files with the titles; CSV in a file has the profile, on standard output that for
         programs.
         """
-        from bktools.frames.incoming import in_memory
+        from bktools.frames.tables import in_memory
 
         if self.output is not None:
             # Exact first: by another name, amounts are not known as such.
@@ -168,7 +168,7 @@ class Table:
             for column, section in (names or {}).items():
                 named = shown[column].map(partial(words().name, section), na_action="ignore")
                 shown = shown.assign(**{column: named})
-            show(shown, most=most, whole="--output FILE", titles=titles)
+            show(shown, most=most, whole=f"--output {words()('placeholder.file')}", titles=titles)
         else:
             content = io.BytesIO()
             write_table(frame, content, f".{self.format}", "machine")

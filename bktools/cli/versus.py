@@ -42,7 +42,7 @@ def versus(
 
     Example: bktools versus november.csv october.csv --by supplier --threshold 5%
     """
-    from bktools.frames.incoming import in_memory
+    from bktools.frames.tables import in_memory
     from bktools.spending.budgets import keys_of_budget
 
     keys = by or ["category"]

@@ -21,11 +21,9 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError, SnapshotNotFoundError
 from bktools.export.checks import FATE_OF_REASON
 from bktools.findings.check import EXPORTED, HELD
-from bktools.frames.arrow import to_arrow
-from bktools.frames.columns import days_of
-from bktools.frames.incoming import described, in_memory, source_of
 from bktools.frames.schema import DIGITS, Month, to_pandas
 from bktools.frames.sums import NO_CURRENCY, threshold_of, with_one_reason
+from bktools.frames.tables import days_of, described, in_memory, source_of, to_arrow
 from bktools.journal.accounts import accounts_in
 from bktools.journal.writing import open_up_to_date
 from bktools.service import Service

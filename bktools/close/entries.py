@@ -18,10 +18,10 @@ from bktools.export.checks import FATE_OF_REASON
 from bktools.export.plan import ExportPlan
 from bktools.findings.check import BEFORE, EXPORTED, FATES, HELD, IN_BOOKS, IN_DOUBT, LEFT_OUT, READY
 from bktools.findings.sentences import with_sentences
-from bktools.frames.arrow import to_arrow
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, ENTRY_DATA, INSTANT, TEXT
 from bktools.frames.sums import with_one_reason
+from bktools.frames.tables import to_arrow
 from bktools.wording import Words
 
 # Why an entry is ready and not sent.

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.findings.check import BEFORE, EXPORTED, FATES, HELD, IN_BOOKS, IN_DOUBT, LEFT_OUT, READY
-from bktools.frames.arrow import to_arrow
 from bktools.frames.schema import TEXT
 from bktools.frames.sums import HOME, Sum, by_currency, money_of, sums_of
+from bktools.frames.tables import to_arrow
 from bktools.spending.differences import differences
 from bktools.spending.rates import in_home, is_converted
 from bktools.spending.sums import lines_of

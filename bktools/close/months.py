@@ -15,10 +15,9 @@ import pyarrow as pa
 from bktools.close.figures import GROUPS, Figures
 from bktools.close.steps import CloseScope
 from bktools.findings.check import EXPORTED, HELD, IN_BOOKS, IN_DOUBT, LEFT_OUT
-from bktools.frames.arrow import to_arrow
-from bktools.frames.incoming import described
 from bktools.frames.schema import BOOKED
 from bktools.frames.sums import money_of
+from bktools.frames.tables import described, to_arrow
 from bktools.journal.periods import exported_elsewhere, held_back
 from bktools.spending.expected import KEYS, expected_in, months_known
 from bktools.spending.rates import ExchangeRates, kept_rates, with_home

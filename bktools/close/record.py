@@ -14,10 +14,10 @@ from bktools import views
 from bktools.connection import service_or_default
 from bktools.consoles import readable
 from bktools.contract import rules
-from bktools.frames.incoming import source_of
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, TEXT, Month, to_pandas
 from bktools.frames.sums import NO_CURRENCY
+from bktools.frames.tables import source_of
 from bktools.journal.journal import Journal
 from bktools.journal.periods import (
     CLOSED,

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.close.actions import UNKNOWN, StepResults
+from bktools.close.actions import IDS_OF_STEP, MONTH_OF_STEP, UNKNOWN, StepResults
 from bktools.close.entries import CHANGED, unsent
 from bktools.contract import rules
 from bktools.errors import ArgumentError, PlanError
@@ -19,11 +19,9 @@ from bktools.export import ExportPlan
 from bktools.export.checks import CLEARED
 from bktools.export.findings import require_category_ids
 from bktools.findings.check import ERROR, EXPORTED
-from bktools.frames.columns import months_in, texts_of
-from bktools.frames.incoming import described, in_memory, source_of
 from bktools.frames.schema import Month
 from bktools.frames.sums import has_currency
-from bktools.frames.typed import typed
+from bktools.frames.tables import described, in_memory, months_in, source_of, texts_of, typed
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.folders import clearing
 from bktools.journal.periods import CLOSED, approve, record_close, state_of
@@ -62,17 +60,12 @@ class CloseScope:
         return self.service.settings
 
 
-def table_with_source(frame: pd.DataFrame, name: str) -> pa.Table:
-    """Return a frame as a table that keeps where it comes from."""
-    return described(in_memory(frame, name), source_of(frame))
-
-
 def ledger_of(ledger: pd.DataFrame | None) -> pa.Table | None:
     """Return the postings of a ledger, if there is one; refuse options that no ledger has."""
     if ledger is None:
         return None
     options_of(ledger)
-    return described(postings_in(ledger), source_of(ledger))
+    return postings_in(ledger)
 
 
 def month_to_close(entries: pa.Table, month: Month | None, now: dt.datetime, *, is_approved: bool) -> str:
@@ -161,7 +154,7 @@ def tables_of_service(
         if frame is None:
             frame = load(scope.company, refresh=True, service=scope.service)
         scope.seen(name, frame)
-        tables[name] = table_with_source(frame, name)
+        tables[name] = in_memory(frame, name)
         typed(tables[name], name)
     require_category_ids(typed(entries, "entries"))
     return tables
@@ -186,10 +179,6 @@ def record_and_approve(
     return "" if approved_by is None else approve(journal, company, month, by=approved_by)
 
 
-# The command that records a correction in the ERP.
-RECORDING = "verify --ledger LEDGER --entries FILE --month YYYY-MM --record --by NAME --reason TEXT"
-
-
 def step_results(
     scope: CloseScope,
     after: Reconciliation,
@@ -202,7 +191,11 @@ def step_results(
 ) -> StepResults:
     """Return what asks for steps; `own` is the company's own currency."""
     in_doubt = sent.filter(pc.equal(sent["state"], "UNKNOWN"))["batch_id"].unique().to_pylist()
-    clear = scope.journal.command(clearing(["ENTRIES"]), scope.company)
+    clear = scope.journal.command(clearing([IDS_OF_STEP]), scope.company)
+    file = scope.words("placeholder.file")
+    correct = (
+        f"verify --ledger {file} --entries {file} --month {MONTH_OF_STEP} --record --by NAME --reason TEXT"
+    )
     return StepResults(
         entries,
         findings=_findings(scope, plan, entries),
@@ -213,7 +206,7 @@ def step_results(
         own=own,
         commands={
             UNKNOWN: _import_accounts(scope),
-            CHANGED: scope.journal.command(RECORDING, scope.company),
+            CHANGED: scope.journal.command(correct, scope.company),
             **dict.fromkeys(CLEARED, clear),
         },
     )
@@ -222,7 +215,7 @@ def step_results(
 def _import_accounts(scope: CloseScope) -> str:
     """Return the command that imports the account list, which the sandbox has as a sample."""
     if not scope.settings.is_sandbox:
-        return scope.journal.command("accounts import FILE", scope.company)
+        return scope.journal.command(f"accounts import {scope.words('placeholder.file')}", scope.company)
     command = scope.journal.command("accounts import data/accounts.csv", scope.company)
     return f"bktools sandbox sample-data data && {command}"
 

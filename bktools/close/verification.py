@@ -12,10 +12,9 @@ import pandas as pd
 import pyarrow as pa
 
 from bktools.errors import ArgumentError
-from bktools.frames.columns import texts_of
-from bktools.frames.incoming import in_memory
 from bktools.frames.names import with_names
 from bktools.frames.schema import COMPARED, MAYBE_SENT
+from bktools.frames.tables import in_memory, texts_of
 from bktools.journal.export_jobs import load_export_jobs
 from bktools.journal.journal import Journal
 from bktools.journal.statements import record_verification, verifications_of

@@ -5,6 +5,7 @@ They run before anything is sent, so an invalid argument never reaches the servi
 
 from __future__ import annotations
 
+import calendar
 import datetime as dt
 import operator
 import re
@@ -178,6 +179,12 @@ def month(argument: str, value: object) -> str:
     if not MONTH_PATTERN.match(written) or written < FIRST_MONTH:
         raise ArgumentError(argument, Sentence("rule.month"), value)
     return written
+
+
+def last_day(month: str) -> dt.date:
+    """Return the last day of a month such as 2026-10."""
+    year, number = map(int, month.split("-"))
+    return dt.date(year, number, calendar.monthrange(year, number)[1])
 
 
 def period(argument: str, value: object) -> tuple[str, str]:

@@ -81,9 +81,9 @@ def columns_of(entries: pa.Table, frames: Mapping[str, pl.DataFrame], arguments:
     Parameters
     ----------
     entries : pyarrow.Table
-        As `frames.typed` returns it.
+        As `typed` returns it.
     frames : mapping
-        Those given of categories, accounts, employees and history, as Polars frames made by `frames.typed`.
+        Those given of categories, accounts, employees and history, as Polars frames made by `typed`.
     arguments : Arguments
         What the caller said.
     """

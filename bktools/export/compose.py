@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, SupportsIndex
 
@@ -12,14 +12,13 @@ import pyarrow.compute as pc
 
 from bktools.contract import rules
 from bktools.errors import ArgumentError
-from bktools.export import spark
-from bktools.export.findings import Checker, Naming, arguments_of
+from bktools.export.findings import Checked, Checker, Naming, arguments_of
 from bktools.export.plan import ExportOptions, ExportPlan, batch_digest, plan_digest
 from bktools.export.selection import selected
-from bktools.frames.incoming import is_spark, source_of
+from bktools.export.spark import CheckedByWorkers, checked_by_workers
 from bktools.frames.names import in_reading_order, with_names
 from bktools.frames.schema import TEXT, Month
-from bktools.frames.typed import typed
+from bktools.frames.tables import is_spark, source_of, typed
 from bktools.wording import Sentence
 
 # The frames that name what entries have IDs of.
@@ -135,7 +134,7 @@ def compose_export_jobs(
         rules.flag("is_interactive", is_interactive),
         rules.flag("vendor_based_bookkeeping", vendor_based_bookkeeping),
     )
-    arguments = arguments_of(company=company, month=month, currency=currency)
+    arguments, provenance = arguments_of(company=company, month=month, currency=currency), source_of(entries)
     beside = {"categories": categories, "accounts": accounts, "employees": employees, "history": history}
     frames = {name: typed(frame, name) for name, frame in beside.items() if frame is not None}
     by_hand = {"elsewhere": exported_elsewhere, "maybe_booked": maybe_booked, "not_booked": not_booked}
@@ -150,37 +149,28 @@ def compose_export_jobs(
                 raise ArgumentError(name, Sentence(f"rule.{name}_of_spark"))
     # Names are looked up for the rows that are shown, in their order: that of the file would be copied twice.
     named = partial(with_names, **{name: frame for name, frame in frames.items() if name in NAMING})
-    find: Callable[..., pa.Table]
-    not_shown: tuple[str, ...]
+    checked: Checked | CheckedByWorkers
     # Whether an entry was sent under another ID depends on all entries, so that no worker can say it.
-    if is_spark(entries) and history is None:
-        rows, order = spark.checked(entries, checker)
-        find, not_shown, books = partial(_finding_rows, checker), (), {}
-    else:
+    if not is_spark(entries) or history is not None:
         rows = selected(typed(entries, "entries"), selection, entries)
-        checked, not_shown = checker.check(rows), ()
+        checked = checker.check(rows)
         if ledger is not None:
-            checked, not_shown = checked.asked(rows, named, ledger, history, arguments.own_currency)
-        find, order, books = checked.find, checked.order, dict(checked.books)
-    ready, held = _composed(rows, named, order, size, options)
+            checked = checked.asked(rows, named, ledger, history, arguments.own_currency)
+    else:
+        rows, checked = checked_by_workers(entries, checker)
+    ready, held = _composed(rows, named, checked.order, size, options)
     ready, held = (part.select(in_reading_order(part.column_names)) for part in (ready, held))
     return ExportPlan(
         rows=ready,
         held=held,
         plan_id=plan_digest(ready.column("batch_id").unique().to_pylist(), options, ready),
         options=options,
-        unchecked=checker.unchecked(rows) + not_shown,
-        provenance=source_of(entries),
+        unchecked=checked.unchecked,
+        provenance=provenance,
         journal=str(source_of(history).get("journal", "")),
-        books=books,
-        _find=partial(find, rows, named),
+        books=dict(checked.books),
+        _find=partial(checked.find, rows, named),
     )
-
-
-def _finding_rows(
-    checker: Checker, rows: pa.Table, named: Naming, before_sending: frozenset[str] = frozenset()
-) -> pa.Table:
-    return checker.check(rows).find(rows, named, before_sending)
 
 
 def _composed(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import calendar
-import datetime as dt
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -21,10 +19,9 @@ from bktools.export.checks import CHECKS, HELD_TOGETHER
 from bktools.export.columns import Arguments, columns_of, further_columns
 from bktools.export.repeats import split_entries
 from bktools.findings.check import applicable, find, with_first_errors
-from bktools.frames.columns import days_of
-from bktools.frames.incoming import source_of
 from bktools.frames.names import FIRST, IDENTIFIERS
 from bktools.frames.schema import TEXT, Month
+from bktools.frames.tables import days_of, source_of
 from bktools.ledger.holdings import Holdings, holdings
 from bktools.wording import Sentence
 
@@ -60,7 +57,7 @@ class Checker:
     Parameters
     ----------
     frames : mapping
-        Those given of categories, accounts, employees and history by name, as `frames.typed` returns them;
+        Those given of categories, accounts, employees and history by name, as `typed` returns them;
         `elsewhere` has the IDs of entries of which the journal knows that they were exported elsewhere,
         `maybe_booked` of those that an earlier ledger left open, `not_booked` of those of which a person said
         that they are not booked.
@@ -72,18 +69,17 @@ class Checker:
     arguments: Arguments
 
     def check(self, entries: pa.Table) -> Checked:
-        """Return the checked entries; they are as `frames.typed` returns them."""
+        """Return the checked entries; they are as `typed` returns them."""
         if "categories" in self.frames:
             require_category_ids(entries)
+        unchecked = self.unchecked(entries.column_names)
         frames = {name: pl.DataFrame(frame) for name, frame in self.frames.items()}
         rows = columns_of(entries, frames, self.arguments)
-        return _checked(rows)
+        return Checked(_with_first_errors(rows), unchecked)
 
-    def unchecked(self, entries: pa.Table) -> tuple[str, ...]:
-        """Return a code for each check of entries that was skipped because its input is missing."""
-        inputs = {*self.frames, *entries.column_names} | (
-            {"day"} if "date" in entries.column_names else set()
-        )
+    def unchecked(self, columns: Collection[str]) -> tuple[str, ...]:
+        """Return a code for each check that is skipped, because entries have only these columns."""
+        inputs = {*self.frames, *columns} | ({"day"} if "date" in columns else set())
         return tuple(
             code
             for code, any_of, frames in _UNCHECKED
@@ -97,10 +93,10 @@ def require_category_ids(entries: pa.Table) -> None:
         raise InputError(Sentence("plan.without_category_ids"))
 
 
-def _checked(rows: pl.DataFrame) -> Checked:
-    """Return entries with their first errors."""
+def _with_first_errors(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return entries with their first errors; the lines of an entry are held back together."""
     rows = with_first_errors(rows, applicable(CHECKS, rows.columns))
-    # The lines of an entry are held back together. Few entries have several, so that only these are grouped.
+    # Few entries have several lines, so that only these are grouped.
     lines = rows.filter(c.id.is_in(split_entries(rows)))
     is_held = (c.reason != "duplicate").any(ignore_nulls=True).over("id") & c.reason.is_null()
     rows = rows.with_columns(is_held_together=c.row.is_in(lines.filter(is_held)["row"].implode()))
@@ -109,7 +105,7 @@ def _checked(rows: pl.DataFrame) -> Checked:
         name: pl.coalesce(name, pl.when("is_held_together").then(pl.lit(text)))
         for name, text in together.items()
     }
-    return Checked(rows.with_columns(**held))
+    return rows.with_columns(**held)
 
 
 @dataclass(frozen=True)
@@ -120,11 +116,14 @@ class Checked:
     ----------
     rows : DataFrame
         As `columns_of` returns it, with `reason` and `facts`, null for a ready entry.
+    unchecked : tuple of str
+        A code for each check that was skipped, and for each thing that the ledger does not show.
     books : mapping
         Of the ledger that was asked about them, where it comes from and what it shows; empty without one.
     """
 
     rows: pl.DataFrame
+    unchecked: tuple[str, ...]
     books: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
@@ -134,8 +133,8 @@ class Checked:
 
     def asked(
         self, entries: pa.Table, named: Naming, ledger: Any, sent: Any, currency: str | None
-    ) -> tuple[Checked, tuple[str, ...]]:
-        """Return the entries with what the books hold of ready ones, and codes of what these do not show.
+    ) -> Checked:
+        """Return the entries with what the books hold of ready ones.
 
         Parameters
         ----------
@@ -164,7 +163,7 @@ class Checked:
         about = {name: source_of(ledger).get(name) for name in ("source", "sha256", "exported_at")}
         about["company_id"] = companies.first()
         about["lacks"] = _lacking(books, own, about["exported_at"])
-        return replace(_checked(rows), books=about), books.unchecked
+        return Checked(_with_first_errors(rows), self.unchecked + books.unchecked, about)
 
     def find(
         self, entries: pa.Table, named: Naming, before_sending: frozenset[str] = frozenset()
@@ -232,8 +231,7 @@ def arguments_of(
     named = first = last = None
     if month is not None:
         named = rules.month("month", month)
-        year, number = map(int, named.split("-"))
-        last = dt.date(year, number, calendar.monthrange(year, number)[1])
+        last = rules.last_day(named)
         first = last.replace(day=1)
     if currency is not None and rules.text("currency", currency) not in MINOR_UNITS:
         raise ArgumentError("currency", Sentence("rule.currency_code"), currency)

@@ -16,9 +16,9 @@ from bktools.consoles import INDENT
 from bktools.export.checks import FATE_OF_REASON
 from bktools.export.rendered import sentences_by_check
 from bktools.findings.check import ERROR, SEVERITIES
-from bktools.frames.columns import with_column
 from bktools.frames.findings import lines_of
 from bktools.frames.sums import Sum, money_of, number_of_entries, sums_of, with_one_reason
+from bktools.frames.tables import with_column
 from bktools.wording import Words, words
 
 # The columns of a summary of the findings.

@@ -21,12 +21,11 @@ from bktools.contract import export_jobs
 from bktools.errors import PlanError
 from bktools.export.overview import Overview, amounts_of_ready
 from bktools.export.rendered import findings_in, not_ready_in
-from bktools.frames.arrow import to_arrow
 from bktools.frames.batches import BatchRequest
-from bktools.frames.columns import days_of, split_lines
 from bktools.frames.results import Result
 from bktools.frames.schema import COUNT, DATE, ENTRY_DATA, TEXT, to_pandas
 from bktools.frames.sums import summed
+from bktools.frames.tables import days_of, split_lines, to_arrow
 from bktools.wording import Sentence, words
 
 BATCHES = pa.schema(

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.findings.sentences import fact_and_step, facts_of_all, with_sentences
-from bktools.frames.columns import days_of
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import TEXT
 from bktools.frames.sums import numbers_of_entries
+from bktools.frames.tables import days_of
 from bktools.wording import Words
 
 FIRST = ("check", "severity", "about", "message", "to_do", "who")

@@ -88,29 +88,23 @@ def with_twins(rows: pl.DataFrame) -> pl.DataFrame:
     )
     sized = sized.drop_nulls(_TWINS).filter(pl.struct(_TWINS).hash().is_duplicated())
     sized = sized.with_columns(group=pl.struct(_TWINS).rank("dense"))
-    entries = sized.group_by("group", "is_plus", "entry").agg(c.line.min()).sort("line", "entry")
-    groups = entries.group_by("group", "is_plus", maintain_order=True).agg(
-        count=pl.len(), first=pl.struct("entry", "line").head(NAMED + 1)
+    entries = (
+        sized.group_by("group", "is_plus", "entry").agg(c.line.min(), own=pl.lit(1)).sort("line", "entry")
     )
+    first = pl.struct(other="entry", other_line="line").head(NAMED + 1)
+    groups = entries.group_by("group", "is_plus", maintain_order=True).agg(first=first, count=pl.len())
     for name, side in (("same", c.is_plus), ("opposite", ~c.is_plus)):
-        of_row = sized.select("row", "group", "entry", is_plus=side).join(
-            groups, on=["group", "is_plus"], how="inner"
+        others = (
+            sized.select("row", "group", "entry", is_plus=side)
+            .join(groups, on=["group", "is_plus"])
+            .join(entries.drop("line"), on=["group", "is_plus", "entry"], how="left")
+            .explode("first")
+            .unnest("first")
+            .group_by("row")
+            .agg(
+                c.other_line.filter(c.other != c.entry).head(NAMED).alias(f"{name}_lines"),
+                (pl.col("count") - c.own.fill_null(0)).first().alias(f"{name}_count"),
+            )
         )
-        own = (
-            of_row.select("group", "is_plus", "entry")
-            .join(entries, on=["group", "is_plus", "entry"], how="semi")
-            .unique()
-        )
-        others = of_row.explode("first", empty_as_null=True).with_columns(
-            other=c.first.struct.field("entry"), other_line=c.first.struct.field("line")
-        )
-        lines = (
-            others.filter(c.other != c.entry)
-            .group_by("row", maintain_order=True)
-            .agg(c.other_line.head(NAMED).alias(f"{name}_lines"))
-        )
-        counts = of_row.join(
-            own.with_columns(mine=pl.lit(1)), on=["group", "is_plus", "entry"], how="left"
-        ).select("row", (pl.col("count") - c.mine.fill_null(0)).alias(f"{name}_count"))
-        rows = joined(joined(rows, lines, "row"), counts, "row")
+        rows = joined(rows, others, "row")
     return rows

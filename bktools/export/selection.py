@@ -14,10 +14,9 @@ import pyarrow.compute as pc
 
 from bktools.contract.rules import UUID_PATTERN
 from bktools.errors import InputError
-from bktools.frames.columns import text_of
-from bktools.frames.incoming import in_memory
 from bktools.frames.schema import TEXT
 from bktools.frames.sums import numbers_of_entries
+from bktools.frames.tables import in_memory, text_of
 from bktools.inputs import cells
 from bktools.inputs.headings import opened
 from bktools.inputs.raw.source import Source
@@ -26,9 +25,10 @@ from bktools.wording import Sentence, reason_of
 
 def selected(rows: pa.Table, selection: Any, entries: Any) -> pa.Table:
     """Return the selected rows; a mask of pandas selects by the labels of `entries`, the rows as given."""
-    return (
-        rows if selection is None else _whole_entries(rows, pa.array(selected_rows(selection, entries, rows)))
-    )
+    if selection is None:
+        return rows
+    mask = selected_rows(selection, entries, rows)
+    return _whole_entries(rows, pa.array(mask))
 
 
 def selected_rows(selection: Any, entries: Any, rows: pa.Table) -> np.ndarray[Any, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from typing import Any
@@ -11,10 +13,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.export.findings import Checker, in_order_of_sending
-from bktools.frames.columns import days_of
+from bktools.export.findings import Checker, Naming, in_order_of_sending
 from bktools.frames.schema import TEXT
-from bktools.frames.typed import typed
+from bktools.frames.tables import days_of, typed
 from bktools.frames.workers import Tables, in_order, on_workers
 
 # The number of an entry's row in its frame. No column of a person has this name.
@@ -22,8 +23,24 @@ ROW_NUMBER = "row number of bktools"
 FIRST_ERROR = ("reason", "facts")
 
 
-def checked(entries: Any, checker: Checker) -> tuple[pa.Table, pl.DataFrame]:
-    """Return the entries of a PySpark frame as `typed` does, and their order as `Checked.order` has it.
+@dataclass(frozen=True)
+class CheckedByWorkers:
+    """As `Checked`: entries of which workers found the first errors. All findings are found here."""
+
+    checker: Checker
+    order: pl.DataFrame
+    unchecked: tuple[str, ...]
+    books: Mapping[str, Any] = field(default_factory=dict)
+
+    def find(
+        self, entries: pa.Table, named: Naming, before_sending: frozenset[str] = frozenset()
+    ) -> pa.Table:
+        """Return all findings, as `Checked.find` does."""
+        return self.checker.check(entries).find(entries, named, before_sending)
+
+
+def checked_by_workers(entries: Any, checker: Checker) -> tuple[pa.Table, CheckedByWorkers]:
+    """Return the entries of a PySpark frame as `typed` does, and what workers found of them.
 
     Without a history, whether an entry is ready depends on all lines with its ID, of whatever company, and
     on no other entry: these lines come together.
@@ -37,7 +54,8 @@ def checked(entries: Any, checker: Checker) -> tuple[pa.Table, pl.DataFrame]:
         reasons["facts"] = _with_lines(reasons["facts"], rows[ROW_NUMBER])
     rows = typed(rows.drop_columns([ROW_NUMBER, *FIRST_ERROR]), "entries")
     keys = pa.table({"company_id": rows["company_id"], "day": days_of(rows), "id": rows["id"]} | reasons)
-    return rows, in_order_of_sending(pl.DataFrame(keys).with_row_index("row"))
+    order = in_order_of_sending(pl.DataFrame(keys).with_row_index("row"))
+    return rows, CheckedByWorkers(checker, order, checker.unchecked(rows.column_names))
 
 
 def _checked(frames: Tables, checker: Checker) -> Tables:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from bktools.frames.columns import split_lines, texts_of
 from bktools.frames.schema import ENTRY_DATA
+from bktools.frames.tables import split_lines, texts_of
 
 # A line of an entry: its ID, the number of the line (0 in an entry of one line), `ENTRY_DATA` as text.
 EntryData = tuple[Any, ...]

@@ -15,8 +15,8 @@ import pyarrow as pa
 from bktools import disk
 from bktools.currencies import MINOR_UNITS, USUAL
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.incoming import in_memory
 from bktools.frames.money import currency_column
+from bktools.frames.tables import in_memory
 from bktools.wording import Sentence
 
 c = pl.col

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from bktools import disk
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.incoming import in_memory
+from bktools.frames.tables import in_memory
 from bktools.wording import Sentence, words
 
 # Limits of a workbook.

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.frames.columns import text_of, with_column
-from bktools.frames.incoming import in_memory
 from bktools.frames.schema import TEXT
+from bktools.frames.tables import in_memory, text_of, with_column
 from bktools.wording import words
 from bktools.wording.numbers import month
 

@@ -8,8 +8,8 @@ from typing import ClassVar
 import pyarrow as pa
 
 from bktools import disk
-from bktools.frames.arrow import to_arrow
 from bktools.frames.delimited import profile_named, to_csv
+from bktools.frames.tables import to_arrow
 
 
 class Result:

@@ -11,8 +11,8 @@ import pyarrow as pa
 from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.errors import ArgumentError
-from bktools.frames.incoming import described
 from bktools.frames.schema import EXPORT_EVENTS, EXPORT_JOBS, EXPORTED_ENTRIES, TEXT
+from bktools.frames.tables import described
 from bktools.journal.database import Row
 from bktools.journal.entry_data import DATA_COLUMNS
 from bktools.journal.journal import MAYBE_BOOKED, NOT_BOOKED, Journal

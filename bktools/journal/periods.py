@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.errors import JournalError
-from bktools.frames.columns import split_lines, texts_of
 from bktools.frames.schema import BOOKED, COUNT, ENTRY_DATA, INSTANT, MAYBE_SENT, PERIODS, TEXT, Month
 from bktools.frames.sums import summed
+from bktools.frames.tables import split_lines, texts_of
 from bktools.journal.database import Row
 from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import Journal

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from bktools.connection import service_or_default
 from bktools.contract import rules
-from bktools.frames.columns import in_one_scale
 from bktools.frames.schema import COUNT, FLAG, TEXT, to_pandas
+from bktools.frames.tables import in_one_scale
 from bktools.journal.database import Row
 from bktools.journal.journal import Journal
 from bktools.journal.records import loaded, named

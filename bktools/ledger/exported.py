@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from bktools.frames.columns import split_lines, tables_in_one_scale, with_column
-from bktools.frames.incoming import in_memory
 from bktools.frames.schema import COMPARED, ENTRY_DATA, to_pandas
+from bktools.frames.tables import in_memory, split_lines, tables_in_one_scale, with_column
 from bktools.ledger.booking_units import covered_by
 from bktools.ledger.findings import day_of
 from bktools.wording import Words, numbers

@@ -16,8 +16,8 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from bktools.frames.incoming import described, source_of
 from bktools.frames.schema import COUNT, TEXT
+from bktools.frames.tables import described, source_of
 from bktools.ledger.booking_units import clocks_of
 from bktools.ledger.findings import day_of
 from bktools.ledger.inputs import read

@@ -15,14 +15,16 @@ import pyarrow.compute as pc
 
 from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
-from bktools.frames.columns import (
+from bktools.frames.tables import (
+    Shape,
+    checked,
+    in_memory,
+    source_of,
     split_lines,
     tables_in_one_scale,
     texts_of,
     without_columns,
 )
-from bktools.frames.incoming import in_memory, source_of
-from bktools.frames.typed import Shape, checked
 from bktools.ledger.annotated_postings import vouchers_of
 from bktools.ledger.whole_numbers import NONE, Columns, Numbers, are_distinct
 from bktools.wording import Sentence

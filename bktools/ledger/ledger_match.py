@@ -13,10 +13,10 @@ import pandas as pd
 from bktools import views
 from bktools.consoles import INDENT, readable
 from bktools.frames.findings import as_html, as_lines
-from bktools.frames.incoming import in_memory
 from bktools.frames.results import Result
 from bktools.frames.schema import IN_DOUBT
 from bktools.frames.sums import NO_MONEY, money_of, number_of_entries
+from bktools.frames.tables import in_memory
 from bktools.ledger.verdict import ARRIVED, Status
 from bktools.wording import Words
 

@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from bktools.frames.incoming import source_of
 from bktools.frames.schema import IN_DOUBT
+from bktools.frames.tables import source_of
 from bktools.ledger.findings import account_of, day_of, place_of, places_of
 from bktools.ledger.inputs import EPOCH, read
 from bktools.ledger.model import verdict_of

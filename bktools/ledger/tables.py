@@ -12,9 +12,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from bktools.frames.columns import with_column, without_columns
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, DATE, TEXT, to_pandas
+from bktools.frames.tables import with_column, without_columns
 from bktools.ledger.findings import Finding, day_of, findings_of
 from bktools.ledger.ledger_match import LedgerMatch
 from bktools.ledger.matched_tables import CODES, OF_GROUP, MatchedTables, as_money, rows_of

@@ -11,10 +11,8 @@ import pyarrow as pa
 
 from bktools.errors import ArgumentError
 from bktools.frames import schema
-from bktools.frames.columns import refuse_gaps, with_missing
-from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.schema import COUNT, FLAG, KNOWN_STATES, TEXT
-from bktools.frames.typed import Shape, checked
+from bktools.frames.tables import Shape, checked, in_memory, refuse_gaps, source_of, with_missing
 from bktools.wording import Sentence
 
 c = pl.col

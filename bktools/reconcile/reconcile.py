@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from bktools.contract.accounts import CompanyInFile
-from bktools.frames.incoming import in_memory, is_spark, source_of
 from bktools.frames.names import import_of
+from bktools.frames.tables import in_memory, is_spark, source_of
 from bktools.reconcile import inputs, spark
 from bktools.reconcile.reconciliation import Reconciliation
 from bktools.reconcile.results import results

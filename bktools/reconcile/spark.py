@@ -9,9 +9,8 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from bktools.frames.incoming import in_memory, is_spark
 from bktools.frames.names import Import
-from bktools.frames.typed import checked
+from bktools.frames.tables import checked, in_memory, is_spark
 from bktools.frames.workers import on_workers
 from bktools.reconcile import inputs
 from bktools.reconcile.results import RESULTS, in_order, results

@@ -13,9 +13,8 @@ from bktools.close.actions import IDS, NEED_ACCOUNT
 from bktools.connection import company_named
 from bktools.contract import rules
 from bktools.errors import InputError, SheetNotFoundError
-from bktools.frames.columns import require_columns
-from bktools.frames.incoming import in_memory
 from bktools.frames.schema import COUNT, KNOWN_STATES, TEXT, Month, to_pandas
+from bktools.frames.tables import in_memory, require_columns
 from bktools.inputs.headings import read_headed
 from bktools.inputs.table import Table
 from bktools.inputs.terms import normal

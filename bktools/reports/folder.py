@@ -27,9 +27,9 @@ from bktools.close.changes import CHANGE_COLUMNS
 from bktools.close.close import Close, CloseRun
 from bktools.close.sentences import actions_table
 from bktools.errors import InputError, StorageError
-from bktools.frames.arrow import to_arrow
 from bktools.frames.delimited import csv_of
 from bktools.frames.schema import COUNT, INSTANT, TEXT
+from bktools.frames.tables import to_arrow
 from bktools.journal.records import this_process
 from bktools.reports.html import notebook, report_of
 from bktools.reports.pictures import PICTURES, pictures_of

@@ -16,10 +16,9 @@ from bktools.close.entries import OF_REASON, entries_of_plan
 from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan
 from bktools.findings.check import BEFORE, EXPORTED, HELD, IN_BOOKS, IN_DOUBT, READY
-from bktools.frames.arrow import to_arrow
-from bktools.frames.incoming import in_memory
 from bktools.frames.names import month_and_company
 from bktools.frames.sums import shares_of, total, with_one_reason
+from bktools.frames.tables import in_memory, to_arrow
 from bktools.ledger import LedgerMatch
 from bktools.ledger.ledger_match import ARRIVED_CODES
 from bktools.reports import bars

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import calendar
 import contextlib
 import datetime as dt
 import inspect
@@ -103,8 +102,7 @@ def instant(argument: str, moment: Moment) -> dt.datetime:
     text = moment if isinstance(moment, str) else rules.calendar_text(moment)
     try:
         if rules.MONTH_PATTERN.match(text):
-            year, month = map(int, text.split("-"))
-            text = f"{text}-{calendar.monthrange(year, month)[1]}"
+            text = rules.last_day(text).isoformat()
         if len(text) > len("2026-10-31"):
             return rules.timestamp(text)
         # Python would read a week as its Monday.

@@ -9,10 +9,9 @@ import polars as pl
 import pyarrow as pa
 
 from bktools.errors import InputError
-from bktools.frames.columns import text_of, with_column
-from bktools.frames.incoming import in_memory
 from bktools.frames.names import with_names
 from bktools.frames.schema import TEXT
+from bktools.frames.tables import in_memory, text_of, with_column
 from bktools.inputs.values.names import key as name_key
 from bktools.inputs.values.names import looked_up
 from bktools.spending.sums import KEYS, missing_text

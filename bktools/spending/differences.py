@@ -13,16 +13,14 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.contract import rules
 from bktools.errors import InputError
-from bktools.frames.arrow import to_arrow
-from bktools.frames.columns import days_of
-from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.schema import DIGITS, Month, to_pandas
 from bktools.frames.sums import MEANINGLESS, NO_CURRENCY, numbers_of_entries, threshold_of
-from bktools.frames.typed import days_and_amounts
+from bktools.frames.tables import days_and_amounts, days_of, in_memory, source_of, to_arrow
 from bktools.inputs.values.names import key as name_key
 from bktools.spending.budgets import in_currency, with_ids
-from bktools.spending.rates import ExchangeRates, in_home, month_end, rates_of
+from bktools.spending.rates import ExchangeRates, in_home, rates_of
 from bktools.spending.sums import KEYS, NAMING, Lines, columns_of, keys_of, lines_of
 from bktools.wording import Sentence, Words, words
 
@@ -144,7 +142,7 @@ def compared(
     if into_own is not None:
         days = [pc.max(days_of(side.rows)).as_py() for side in sides]
         last = max(filter(None, days), default=None)
-        undated = last and month_end(last)
+        undated = last and rules.last_day(last.isoformat()[:7])
         sides = [side.converted(into_own, undated) for side in sides]
     about["questionable"] = {name: side.questionable for name, side in zip(SIDES, sides, strict=True)}
     if into_own is not None:
@@ -166,8 +164,6 @@ def differences(sides: Sequence[Lines], words: Words | None) -> pl.DataFrame:
     same = _same_groups(sides)
     on = [*(f"group {number}" for number in range(len(same))), "currency"]
     lines = pl.concat([_side(*side, same) for side in zip(SIDES, sides, strict=True)], how="diagonal_relaxed")
-    says_something = (c.that > 0) & (c.difference.abs() <= MEANINGLESS * c.that)
-    percent = 100 * c.difference.cast(pl.Float64) / c.that.cast(pl.Float64)
     keys = {place: name for name, place in sides[0].columns.items()}
     changes = (
         lines.group_by(on)
@@ -177,7 +173,7 @@ def differences(sides: Sequence[Lines], words: Words | None) -> pl.DataFrame:
             *(c.amount.filter(side=side).sum().alias(side) for side in SIDES),
         )
         .with_columns(difference=c.this - c.that)
-        .with_columns(percent=pl.when(says_something).then(percent.round(1)).cast(pl.Decimal(DIGITS, 1)))
+        .with_columns(percent_of("that"))
         .with_columns(entries=(c.entries_this + c.entries_that).sum().over("currency"))
         .sort(c.currency == NO_CURRENCY, -c.entries, "currency", -c.difference.abs(), *on[:-1])
     )
@@ -185,6 +181,13 @@ def differences(sides: Sequence[Lines], words: Words | None) -> pl.DataFrame:
         drivers = _drivers(lines, changes.select(*on, "difference"), words)
         changes = changes.join(drivers, on=on, how="left", maintain_order="left")
     return changes.rename(keys)
+
+
+def percent_of(base: str) -> pl.Expr:
+    """Return a `difference` in percent of a column, with one decimal; null where that says nothing."""
+    says_something = (c(base) > 0) & (c.difference.abs() <= MEANINGLESS * c(base))
+    percent = 100 * c.difference.cast(pl.Float64) / c(base).cast(pl.Float64)
+    return pl.when(says_something).then(percent.round(1)).cast(pl.Decimal(DIGITS, 1)).alias("percent")
 
 
 def _in_currency_of(

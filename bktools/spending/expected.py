@@ -11,11 +11,8 @@ import pyarrow as pa
 
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.arrow import to_arrow
-from bktools.frames.columns import days_of
-from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.schema import Month, to_pandas
-from bktools.frames.typed import days_and_amounts
+from bktools.frames.tables import days_and_amounts, days_of, in_memory, source_of, to_arrow
 from bktools.wording import Sentence
 
 # An entry recurs when it came in the month before, and in so many of the four months before.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import calendar
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,11 +18,10 @@ import pyarrow.compute as pc
 from bktools import disk
 from bktools.currencies import MINOR_UNITS, USUAL
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.columns import amounts_of, days_of, text_of, with_column
 from bktools.frames.delimited import csv_of
 from bktools.frames.schema import DIGITS, TEXT
 from bktools.frames.sums import HOME, NO_CURRENCY, has_no_rate, money_of
-from bktools.frames.typed import days_and_amounts
+from bktools.frames.tables import amounts_of, days_and_amounts, days_of, text_of, with_column
 from bktools.settings import Settings
 from bktools.wording import Sentence
 
@@ -157,11 +155,6 @@ def in_home(rows: pa.Table) -> pa.Table:
     """Return rows `with_home`, with these amounts and their currency in place of those that were paid."""
     rows = with_column(with_column(rows, "amount", rows[HOME]), "currency", rows["home_currency"])
     return rows.drop_columns([HOME, "home_currency"])
-
-
-def month_end(day: dt.date) -> dt.date:
-    """Return the last day of the month of a day."""
-    return day.replace(day=calendar.monthrange(day.year, day.month)[1])
 
 
 def keep_rates(rates: ExchangeRates, settings: Settings, company: str, month: str) -> Path:

@@ -14,12 +14,20 @@ import pyarrow.compute as pc
 
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.arrow import to_arrow
-from bktools.frames.columns import days_of, months_in, split_lines, text_of, wall_times, with_column
-from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.names import month_and_company, with_names
 from bktools.frames.schema import TEXT, Month, to_pandas
 from bktools.frames.sums import HOME, NO_CURRENCY, summed, sums_of
+from bktools.frames.tables import (
+    days_of,
+    in_memory,
+    months_in,
+    source_of,
+    split_lines,
+    text_of,
+    to_arrow,
+    wall_times,
+    with_column,
+)
 from bktools.spending.rates import ExchangeRates, in_own_currency, rates_of, with_home
 from bktools.wording import Sentence, Words, words
 

@@ -12,7 +12,7 @@ from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.contract.accounts import LONGEST_TEXT
 from bktools.errors import InputError
-from bktools.frames.incoming import in_memory
+from bktools.frames.tables import in_memory
 from bktools.inputs.readers.accounts import read_accounts
 from bktools.journal.accounts import key_of, load_accounts, record_accounts
 from bktools.journal.writing import open_for_writing

@@ -15,11 +15,10 @@ from bktools.consoles import in_notebook, readable
 from bktools.errors import ConfigurationError, InputError
 from bktools.export import ExportPlan
 from bktools.export.selection import selected_rows
-from bktools.frames.columns import amounts_of, days_of, text_of
-from bktools.frames.incoming import in_memory
 from bktools.frames.names import FIRST, in_reading_order, with_names
 from bktools.frames.schema import TEXT, to_pandas
 from bktools.frames.sums import Sum, by_currency, numbers_of_entries, sums_of
+from bktools.frames.tables import amounts_of, days_of, in_memory, text_of
 from bktools.widgets.grid import MAX_ROWS, cell, display_grid, grid_class, grid_of, instead_of
 from bktools.wording import Sentence, words
 from bktools.wording.numbers import shown

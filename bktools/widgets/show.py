@@ -15,8 +15,8 @@ from bktools import views
 from bktools.consoles import laid_out, readable, room
 from bktools.contract.rules import text as checked_text
 from bktools.contract.rules import whole_number
-from bktools.frames.incoming import in_memory, parquet, source_of
 from bktools.frames.names import IDENTIFIERS, in_reading_order
+from bktools.frames.tables import in_memory, parquet, source_of
 from bktools.settings import SANDBOX
 from bktools.visible import visible_line
 from bktools.widgets.grid import cell, display_grid, grid_class, grid_of, instead_of

@@ -14,7 +14,7 @@ import pytest
 import bktools
 from bktools.close import changes
 from bktools.errors import ArgumentError
-from bktools.frames.incoming import in_memory
+from bktools.frames.tables import in_memory
 from bktools.wording import words
 from bktools.wording.numbers import MINUS
 

@@ -18,7 +18,7 @@ from hand_made import OTHER, a_month, entries_of, entry_id
 
 from bktools import compose_export_jobs
 from bktools.errors import InputError
-from bktools.frames.columns import with_column
+from bktools.frames.tables import with_column
 
 
 def in_arrow(frame: pd.DataFrame) -> pa.Table:

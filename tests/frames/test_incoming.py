@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.incoming import in_memory
 from bktools.frames.schema import to_pandas
+from bktools.frames.tables import in_memory
 
 CODES = pa.table(
     {

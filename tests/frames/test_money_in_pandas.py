@@ -19,8 +19,8 @@ from bktools import spend
 from bktools.currencies import MINOR_UNITS
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.delimited import csv_of
-from bktools.frames.incoming import in_memory
 from bktools.frames.money import decimals, floats, longest
+from bktools.frames.tables import in_memory
 
 IDS = [f"00000000-0000-4000-8000-{number:012d}" for number in range(30)]
 COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"

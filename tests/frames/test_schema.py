@@ -7,9 +7,8 @@ import pyarrow as pa
 import pytest
 
 from bktools.errors import InputError
-from bktools.frames.columns import amounts_of
-from bktools.frames.incoming import in_memory
 from bktools.frames.schema import TEXT, to_pandas
+from bktools.frames.tables import amounts_of, in_memory
 
 ID = "123e4567-e89b-42d3-a456-426614174000"
 

@@ -9,8 +9,8 @@ import pytest
 
 import bktools
 from bktools.frames.delimited import PROFILES
-from bktools.frames.incoming import in_memory
 from bktools.frames.schema import to_pandas
+from bktools.frames.tables import in_memory
 from bktools.inputs.readers.accounts import read_accounts
 
 COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"

@@ -14,7 +14,7 @@ from batches import COMPANY, ENTRIES, LOOKED, answer, batch, claimed, send
 import bktools
 from bktools.errors import ArgumentError, JournalError
 from bktools.export.plan import BatchRequest
-from bktools.frames.incoming import in_memory
+from bktools.frames.tables import in_memory
 from bktools.journal.attempts import record_intent, record_outcome
 from bktools.journal.periods import approve, record_close
 from bktools.journal.resolving import resolve

@@ -9,7 +9,7 @@ import pytest
 import reconcile_world as world
 
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.columns import with_column
+from bktools.frames.tables import with_column
 from bktools.reconcile import reconcile_accounts
 
 

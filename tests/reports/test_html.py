@@ -18,7 +18,7 @@ import pytest
 from page import Page
 
 from bktools.close.close import Close
-from bktools.frames.columns import with_column
+from bktools.frames.tables import with_column
 from bktools.reports import html
 from bktools.reports.folder import REPORT
 from bktools.reports.html import report_of

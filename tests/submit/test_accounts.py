@@ -13,7 +13,7 @@ from raw_service import in_turn, says
 
 import bktools
 from bktools.errors import ArgumentError, AuthenticationError, InputError, RateLimitedError
-from bktools.frames.incoming import in_memory
+from bktools.frames.tables import in_memory
 from bktools.journal.accounts import record_accounts
 from bktools.journal.writing import open_for_writing
 from bktools.sandbox.faults import Fault

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.frames import schema
-from bktools.frames.incoming import plain_column
 from bktools.frames.parquet import parquet_table
+from bktools.frames.tables import plain_column
 from bktools.inputs.notes import note
 from bktools.inputs.table import RawTable
 
