@@ -159,6 +159,11 @@ def _judge(
     if not ranked:
         draft.decide(entries.e, Status.NOT_COMPARABLE, Reason.OTHER_CURRENCY)
         return Habits(currency=currency, sign=books.sign), covered
+    rounded = books.without_rounding()
+    if ranked[0].entries < len(home) and not np.array_equal(rounded.is_cost, books.is_cost):
+        again = ranked_matchings(home, rounded, style)
+        if again[0].entries > ranked[0].entries:
+            books, ranked = rounded, again
     # What is shown of a posting has its tax, also where nets are compared.
     rows, gross = books.gross_by_row()
     is_home = ~among(len(draft.gross), lines.row[is_original])[rows]
