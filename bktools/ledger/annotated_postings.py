@@ -120,7 +120,7 @@ class AnnotatedPostings:
         return replace(self, is_cost=self.is_cost & ~is_tax, rates=tuple(sorted({*rates})))
 
     def without_rounding(self) -> AnnotatedPostings:
-        """Return the ledger without what rounds the other side: accounts that never have more beside costs."""
+        """Return the ledger without what rounds the other side: accounts that never have more."""
         most = largest(self.lines.account, len(self.mix), np.abs(self.lines.cents))
         is_small = (most <= ROUNDING)[self.lines.account] & ~self.is_used
         return replace(self, is_cost=self.is_cost & ~is_small)

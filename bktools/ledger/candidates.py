@@ -202,7 +202,7 @@ class Group:
 
     @functools.cached_property
     def parts(self) -> list[tuple[Entry, ...]]:
-        """What of it may have a story of its own: its entries, its receipts of several lines, and all of it."""
+        """What of it may have a story of its own: its entries, its receipts of several lines, all of it."""
         return [*dict.fromkeys([*((x,) for x in self.entries), *self.receipts, self.entries])]
 
     @functools.cached_property

@@ -42,6 +42,8 @@ class Practice:
         Whether enough agrees to call an entry missing.
     days : tuple of int
         The days of the first and the last entry.
+    outside : frozenset of tuple
+        Accounts and amounts of the entries whose vouchers are due on days that the ledger does not show.
     free : FreePieces
         The pieces that may hold open groups.
     """
@@ -56,6 +58,7 @@ class Practice:
     carried: tuple[str, ...] | None = None
     is_known: bool = False
     days: Gate = (0, 0)
+    outside: frozenset[tuple[int, int]] = frozenset()
     free: FreePieces = field(default_factory=FreePieces)
 
     # ---- days
@@ -136,8 +139,9 @@ class Practice:
         return bool(named) and not piece.is_move and named.isdisjoint(x.e for x in group.entries)
 
     def may_be_anothers(self, group: Group, cents: int) -> bool:
-        """Whether an open entry of another group has an amount."""
-        return self.free.amounts[cents] > sum(x.cents == cents for x in group.entries)
+        """Whether another entry has an amount: an open one, or one that the ledger does not cover."""
+        is_outside = any((account, cents) in self.outside for account in group.accounts)
+        return is_outside or self.free.amounts[cents] > sum(x.cents == cents for x in group.entries)
 
     def is_own(self, x: Entry, piece: Piece) -> bool:
         """Whether a piece of another amount is an entry's: it names it, or is in its place and not denied."""

@@ -213,8 +213,9 @@ class _PieceStories:
                 first = min(pieces, key=lambda piece: piece.day)
                 second = [piece for piece in self.late if piece.gross == cents and piece is not first]
                 lateness = sum(map(self._lateness, second))
-                is_in_one = len(pieces) == 1 and practice.may_be_anothers(self.group, cents)
-                own = Status.OPEN if is_in_one or self._is_of_others(part) else Status.BOOKED_TWICE
+                is_outside = any((x.account, cents) in practice.outside for x in part)
+                is_others = is_outside or (len(pieces) == 1 and practice.may_be_anothers(self.group, cents))
+                own = Status.OPEN if is_others or self._is_of_others(part) else Status.BOOKED_TWICE
                 yield self.story(1 - lateness + self.far, self.booked | {x.e: own for x in part})
 
     def _is_of_others(self, part: Sequence[Entry]) -> bool:
@@ -267,6 +268,7 @@ class _PieceStories:
         # A line may be the entry's, with a fee or another entry beside it, or in it.
         if (
             practice.may_be_anothers(self.group, off)
+            or practice.may_be_anothers(self.group, piece.gross)
             or x.cents in piece.lines
             or not piece.nets.keys() & practice.used <= self.group.accounts
         ):
