@@ -35,6 +35,7 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.export import compose_export_jobs
 from bktools.frames.delimited import profile_named
+from bktools.frames.names import with_names
 from bktools.frames.schema import Month
 from bktools.frames.sums import threshold_of
 from bktools.frames.tables import in_memory, source_of
@@ -265,7 +266,7 @@ def close_month(
             **changes,
             **budget_tables(budget, figures.spent_entries, tables, is_large, words),
             **({"rates": rates.table} if rates else {}),
-            "expected": expected,
+            "expected": with_names(expected, categories=tables["categories"]),
             "verified": verified,
         },
     )

@@ -45,6 +45,8 @@ ENTRY, CATEGORY, ACCOUNT, EXPORT_JOB = "entry", "category", "account", "export_j
 # The states of a category whose account a person has to choose.
 NEED_ACCOUNT = ("no_account", "archived_account", "to_be_archived_account")
 UNKNOWN, UPDATE = "unknown_account", "update_account"
+# The steps that a person may answer with an account for the category.
+ANSWERED = (*NEED_ACCOUNT, UNKNOWN)
 
 # The step that a finding asks for, and the kind of thing that it is taken on; "" where another finding or
 # outcome asks for it. A finding that is not listed asks for a step of its own.
@@ -195,8 +197,8 @@ class Action(Valued):
 
     @property
     def wants_account(self) -> bool:
-        """Whether a person answers it with an account for each category."""
-        return self.section == OF_STEPS and self.code in NEED_ACCOUNT
+        """Whether a person may answer it with an account for each category."""
+        return self.section == OF_STEPS and self.code in ANSWERED
 
 
 @dataclass(frozen=True)
