@@ -225,7 +225,7 @@ def close_month(
         record = record_in(journal, period, company, settings.environment, sent)
         last_month, figures, expected = months_before(scope, entries_of_month, sent, rates, begun_at)
         is_large = large_for_the_month(figures, rates) if is_large is None else is_large
-        verified = verified_months(journal, company)
+        verified = verified_months(journal, company, sent)
         changes = changes_since(scope, last_month, record, tables["accounts"], sent, is_large)
         results = step_results(scope, after, created, plan, entries_of_month, sent, jobs, figures.own)
     actions, by_role = actions_of(results)
