@@ -182,7 +182,7 @@ def _say_rows(frame: pd.DataFrame) -> None:
     title = words()("command.first_and_last" if is_long else "command.rows")
     typer.echo(f"\n{title}:")
     part = pd.concat([frame.head(SHOWN_ROWS), frame.tail(SHOWN_ROWS)]) if is_long else frame
-    show(part.dropna(axis="columns", how="all"), whole="--output FILE")
+    show(part.dropna(axis="columns", how="all"), whole=f"--output {words()('placeholder.file')}")
 
 
 def _days(frame: pd.DataFrame) -> dict[str, str] | None:

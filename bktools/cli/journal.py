@@ -100,7 +100,8 @@ def restore(
         texts("done.missing", day=line.at[:10], batch=line.batch_id, company=line.company_id)
         for line in done.missing
     ]
-    compose = f"bktools export compose ENTRIES --ledger LEDGER{same(settings)}"
+    entries, file = texts("placeholder.entries"), texts("placeholder.file")
+    compose = f"bktools export compose {entries} --ledger {file}{same(settings)}"
     text.report(
         texts("done.restored", location=done.location, source=source),
         texts("done.set_aside", file=done.set_aside) if done.set_aside else "",

@@ -168,7 +168,7 @@ class Table:
             for column, section in (names or {}).items():
                 named = shown[column].map(partial(words().name, section), na_action="ignore")
                 shown = shown.assign(**{column: named})
-            show(shown, most=most, whole="--output FILE", titles=titles)
+            show(shown, most=most, whole=f"--output {words()('placeholder.file')}", titles=titles)
         else:
             content = io.BytesIO()
             write_table(frame, content, f".{self.format}", "machine")

@@ -31,7 +31,7 @@ from bktools.findings.check import (
     ROLES,
     WARNING,
 )
-from bktools.frames.sums import Money, Sum, Valued, largest_first, sums_of, total
+from bktools.frames.sums import HOME, Money, Sum, Valued, largest_first, sums_of, total
 from bktools.frames.tables import to_arrow
 
 SEVERITIES = (ERROR, WARNING)
@@ -81,9 +81,13 @@ APART_BY: Mapping[str, tuple[str, ...]] = {
     "closed_period": ("period",),
     "refused": ("answer",),
     "in_doubt": ("waiting",),
+    CHANGED: ("sent_in",),
 }
 IDS = ("category_id", "account_id", "external_id", "entry_id", "batch_id")
 FIRST = ("in_doubt", CHANGED)
+# What stands in a command for the IDs of a step's entries, and for the month whose close sent them.
+IDS_OF_STEP, MONTH_OF_STEP = "ENTRIES", "YYYY-MM"
+MONEY = ("currency", "amount", HOME)
 
 Rows = Sequence[Mapping[str, Any]]
 Facts = Mapping[str, Any]
@@ -237,7 +241,7 @@ class StepResults:
     own : str, optional
         The company's own currency.
     commands : mapping of str to str
-        The command of a step by its code; ENTRIES in it stands for the IDs of the step's entries.
+        The command of a step by its code, with `IDS_OF_STEP` and `MONTH_OF_STEP`.
     """
 
     entries: pa.Table
@@ -290,7 +294,7 @@ def actions_of(results: StepResults) -> tuple[tuple[Action, ...], tuple[Sum, ...
                 things=tuple(sorted(things, key=lambda thing: _size(thing, results.own))),
                 money=money,
                 entry_ids=ids,
-                command=command or results.commands.get(code, "").replace("ENTRIES", " ".join(ids)),
+                command=command or _command(results.commands.get(code, ""), ids, facts.get("sent_in")),
                 counted_elsewhere=elsewhere.get(number, 0),
             )
         )
@@ -302,6 +306,11 @@ def actions_of(results: StepResults) -> tuple[tuple[Action, ...], tuple[Sum, ...
         money, _ = of_roles[role]
         by_role += [Sum({"role": role, **counts}, money)] if severities else []
     return tuple(actions), tuple(by_role)
+
+
+def _command(text: str, ids: Iterable[str], month: str | None) -> str:
+    """Return the command of a step for its entries, and for the month whose close sent them, if known."""
+    return text.replace(IDS_OF_STEP, " ".join(ids)).replace(MONTH_OF_STEP, month or MONTH_OF_STEP)
 
 
 def _waiting(lines: pl.DataFrame, steps: Sequence[Sequence[_Case]]) -> pl.DataFrame:
@@ -324,7 +333,8 @@ def _sums(waiting: pl.DataFrame, by: str, own: str | None) -> defaultdict[Any, W
     lines = waiting.unique([by, "row"], keep="first", maintain_order=True)
     named = lines.filter(c.id != "").group_by(by).agg(c.id.unique(maintain_order=True))
     ids = dict(named.iter_rows())
-    sums = sums_of(to_arrow(lines.select(by, "id", "split_line", "currency", "amount")), by, own=own)
+    columns = {by, "id", "split_line", *MONEY} & {*lines.columns}
+    sums = sums_of(to_arrow(lines.select(columns)), by, own=own)
     return defaultdict(
         lambda: ({}, ()), {part[by]: (part.money, tuple(ids.get(part[by], ()))) for part in sums}
     )
@@ -432,6 +442,7 @@ def _of_entries(results: StepResults, lines: pl.DataFrame) -> Iterator[_Case]:
     """Yield a case for each entry to correct, or for its category where the category is the cause."""
     held = {*_keys(lines, fate=HELD)}
     held_together = {*_keys(lines, reason=HELD_TOGETHER)}
+    sent_in = dict(lines.filter(reason=CHANGED).select("key", "sent_in").iter_rows())
     for row in _severe(results.findings):
         check, key = row["check"], key_of(row)
         code, kind = STEPS.get(check, (None, ENTRY))
@@ -445,6 +456,7 @@ def _of_entries(results: StepResults, lines: pl.DataFrame) -> Iterator[_Case]:
         of_category = kind == CATEGORY and row.get("category_name")
         thing = _thing(CATEGORY, row, row["category_name"]) if of_category else _entry(row)
         section, facts = (OF_STEPS, {}) if code else (OF_ENTRIES, json.loads(row["facts"]))
+        facts |= {"sent_in": sent_in.get(key)} if check == CHANGED else {}
         person = (row.get("employee_name") or "") if row["who"] == EMPLOYEE else ""
         yield _Case(section, check, row["severity"], row["who"], facts, thing, (key,), person=person)
 

@@ -13,7 +13,7 @@ from bktools.contract import rules
 from bktools.errors import InputError
 from bktools.frames.tables import in_memory, source_of, to_arrow
 from bktools.spending.budgets import in_currency, keys_of_budget, with_ids
-from bktools.spending.differences import compared
+from bktools.spending.differences import compared, percent_of
 from bktools.spending.rates import ExchangeRates, in_home, in_own_currency, is_converted
 from bktools.spending.sums import KEYS, spend
 from bktools.wording import Sentence, Words
@@ -62,7 +62,11 @@ def budget_tables(
     is_large: pl.Expr,
     words: Words,
 ) -> dict[str, pa.Table]:
-    """Return what was spent beside the budget, by the keys that the budget has; nothing without a budget."""
+    """Return what was spent beside the budget, by the keys that the budget has; nothing without a budget.
+
+    `budget` has the large differences, and the sum of all others, `all_budget` each row, `budget_total` the
+    sum.
+    """
     if budget is None:
         return {}
     keys = keys_of_budget(budget)
@@ -78,7 +82,15 @@ def budget_tables(
     names = [c(name).replace("", None) for key in keys if key != "company" for name in KEYS[key][0]]
     about = pl.concat_str(pl.lit(""), *names, separator=" ", ignore_nulls=True).str.strip_chars()
     rows = rows.select(about.alias("about"), pl.all())
-    parts = {"all_budget": rows, "budget": rows.filter(is_large), "budget_total": totals}
+    large, others = rows.filter(is_large), rows.filter(~is_large)
+    sums = others.group_by("currency", maintain_order=True).agg(
+        c("spent", "budget", "difference").sum(), pl.len()
+    )
+    named = [words("report.budget_others", count=count) for count in sums["len"]]
+    sums = sums.with_columns(pl.Series("about", named, pl.String), percent_of("budget"), drivers=pl.lit(""))
+    shown = pl.concat([large, sums.drop("len")], how="diagonal_relaxed")
+    totals = totals.select(pl.lit(words("report.total")).alias("about"), pl.all())
+    parts = {"all_budget": rows, "budget": shown, "budget_total": totals}
     return {name: to_arrow(table) for name, table in parts.items()}
 
 

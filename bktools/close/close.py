@@ -110,9 +110,9 @@ class Close:
         What is about this run.
     tables : mapping of str to pyarrow.Table
         entries, categories, employees, chart, accounts, coverage (of the categories), changes (the large
-        ones) and all_changes, where there is an earlier close, budget (the large differences) and all_budget,
-        where it was given, expected: what comes every month and is missing, and verified: the last
-        verification of each month.
+        ones) and all_changes, where there is an earlier close, budget (the large differences, and the sum of
+        the others), all_budget and budget_total, where it was given, expected: what comes every month and is
+        missing, and verified: the last verification of each month.
     folder, earlier_folder : Path, optional
         Folder of its files, and the one to which an earlier close was moved.
     html : str

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.close.actions import UNKNOWN, StepResults
+from bktools.close.actions import IDS_OF_STEP, MONTH_OF_STEP, UNKNOWN, StepResults
 from bktools.close.entries import CHANGED, unsent
 from bktools.contract import rules
 from bktools.errors import ArgumentError, PlanError
@@ -179,10 +179,6 @@ def record_and_approve(
     return "" if approved_by is None else approve(journal, company, month, by=approved_by)
 
 
-# The command that records a correction in the ERP.
-RECORDING = "verify --ledger LEDGER --entries FILE --month YYYY-MM --record --by NAME --reason TEXT"
-
-
 def step_results(
     scope: CloseScope,
     after: Reconciliation,
@@ -195,7 +191,11 @@ def step_results(
 ) -> StepResults:
     """Return what asks for steps; `own` is the company's own currency."""
     in_doubt = sent.filter(pc.equal(sent["state"], "UNKNOWN"))["batch_id"].unique().to_pylist()
-    clear = scope.journal.command(clearing(["ENTRIES"]), scope.company)
+    clear = scope.journal.command(clearing([IDS_OF_STEP]), scope.company)
+    file = scope.words("placeholder.file")
+    correct = (
+        f"verify --ledger {file} --entries {file} --month {MONTH_OF_STEP} --record --by NAME --reason TEXT"
+    )
     return StepResults(
         entries,
         findings=_findings(scope, plan, entries),
@@ -206,7 +206,7 @@ def step_results(
         own=own,
         commands={
             UNKNOWN: _import_accounts(scope),
-            CHANGED: scope.journal.command(RECORDING, scope.company),
+            CHANGED: scope.journal.command(correct, scope.company),
             **dict.fromkeys(CLEARED, clear),
         },
     )
@@ -215,7 +215,7 @@ def step_results(
 def _import_accounts(scope: CloseScope) -> str:
     """Return the command that imports the account list, which the sandbox has as a sample."""
     if not scope.settings.is_sandbox:
-        return scope.journal.command("accounts import FILE", scope.company)
+        return scope.journal.command(f"accounts import {scope.words('placeholder.file')}", scope.company)
     command = scope.journal.command("accounts import data/accounts.csv", scope.company)
     return f"bktools sandbox sample-data data && {command}"
 

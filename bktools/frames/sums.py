@@ -86,7 +86,7 @@ class Sum(Valued):
     """What some entries sum up to.
 
     `sum["fate"]` is what the entries have in common, one of the `keys`. Of the currencies the company's own
-    is the first, then the one with most entries.
+    is the first, then the largest where they were converted, else the one with most entries.
     """
 
     keys: Mapping[str, Any]
@@ -166,7 +166,8 @@ def with_one_reason(rows: pa.Table, fates: Mapping[str, str]) -> pa.Table:
 def sums_of(rows: pa.Table, *keys: str, own: str | None = None) -> list[Sum]:
     """Return number and exact amount of entries by currency, for each group of keys, the largest group first.
 
-    Without keys all entries are one group. The amounts in the company's `own` currency decide what is large.
+    Without keys all entries are one group. The amounts in the company's `own` currency decide what is large;
+    where entries have a `home_amount`, those of all currencies do.
     """
     currency = text_of(rows, "currency")
     currency = pc.fill_null(pc.if_else(pc.equal(currency, ""), None, currency), NO_CURRENCY)
@@ -189,18 +190,30 @@ def money_of(rows: pa.Table, own: str | None = None) -> dict[str, Money]:
 
 
 def largest_first(money: Mapping[str, Money], own: str | None) -> tuple[Decimal, int]:
-    """Return the key that sorts by amount in the company's own currency, then by number of entries."""
-    amount = money[own].amount if own is not None and own in money else None
+    """Return the key that sorts by amount, then by number of entries.
+
+    The amount is that of all currencies where they were converted, else that in the company's own.
+    """
+    homes = [value.home for value in money.values() if value.home is not None]
+    amount = total(homes) if homes else money[own].amount if own is not None and own in money else None
     return -abs(amount or Decimal(0)), -sum(value.entries for value in money.values())
 
 
 def currencies_of(groups: Iterable[Mapping[str, Money]], own: str | None) -> tuple[str, ...]:
-    """Return all currencies: the company's own first, then by number of entries; entries without one last."""
-    counts: dict[str, int] = defaultdict(int)
+    """Return all currencies: the company's own first, then the largest; entries without one last.
+
+    The largest is by amount where it was converted, then by number of entries.
+    """
+    parts = defaultdict[str, list[Money]](list)
     for money in groups:
         for currency, value in money.items():
-            counts[currency] += value.entries
-    return tuple(sorted(counts, key=lambda name: (name != own, name == NO_CURRENCY, -counts[name], name)))
+            parts[currency].append(value)
+
+    def place(name: str) -> tuple[Any, ...]:
+        size = abs(total(value.home for value in parts[name]))
+        return name != own, name == NO_CURRENCY, -size, -sum(value.entries for value in parts[name]), name
+
+    return tuple(sorted(parts, key=place))
 
 
 def total(amounts: Iterable[Any]) -> Any:

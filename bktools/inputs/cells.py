@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,8 @@ from bktools.inputs.table import Mask, Table
 _SHOWN_LINES = 3
 _FIRST_ROWS, _MANY_ROWS, _FEW_TEXTS = 1000, 50_000, 200
 _SHOWN_CHARACTERS = 60
+# What stands in a cell of a workbook in place of a value: an error, or a formula.
+LACKS_VALUE: Final = r"^(?:=|#(?:[A-Z0/]+[!?]|N/A)$)"
 
 
 def mask(flags: pa.ChunkedArray | pa.Array, *, null: bool = False) -> Mask:
@@ -132,6 +134,11 @@ def without_blank_rows(table: Table, places: Collection[int]) -> Table:
     if not filled.any():
         raise table.error("no_rows", table.heading_line)
     return table.rows(filled)
+
+
+def end_to_end(columns: Iterable[pa.ChunkedArray]) -> pa.ChunkedArray:
+    """Return the cells of several columns of text as one."""
+    return pa.chunked_array([chunk for column in columns for chunk in column.chunks], schema.TEXT)
 
 
 def duplicated(*keys: pa.ChunkedArray) -> Mask:

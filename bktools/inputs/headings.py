@@ -17,7 +17,7 @@ from bktools.caller import setting
 from bktools.frames import schema
 from bktools.inputs import cells, terms
 from bktools.inputs.assignment import assign, has_code_and_name
-from bktools.inputs.fields import fields_of, has_needed, most, needed_in, of_kind
+from bktools.inputs.fields import fields_of, has_needed, most, needed_in
 from bktools.inputs.notes import damaged
 from bktools.inputs.options import Options, checked, skipped
 from bktools.inputs.question import Problem, Problems, question
@@ -42,12 +42,7 @@ def opened(source: Source, options: Options) -> Reading:
         option = setting("delimiter") if source.form == "text" else None
         raise question(source.name, source.kind, options, [Problem("nothing", {"option": option})])
     reading = readings[0] if len(raw_tables) == 1 else _of_sheets(readings, raw_tables)
-    if text and text.others and text.is_whole and _are_plain(reading):
-        # No amount, day or code depends on the letters.
-        (name, word), *others = text.others
-        shown = "; ".join(f"{other}: {own}" for other, own in others)
-        reading.note("letters", encoding=name, value=word, readings=shown, option=setting("encoding"))
-    elif text and text.others:
+    if text and text.others:
         asked = Problems()
         asked.ask(
             "encoding" if text.is_whole else "encoding_of_no_line",
@@ -58,13 +53,6 @@ def opened(source: Source, options: Options) -> Reading:
     elif text and not text.is_whole:
         reading.note("letters_replaced", encoding=text.encoding)
     return reading
-
-
-def _are_plain(reading: Reading) -> bool:
-    """Whether letters beyond ASCII stand in headings and texts alone, which nothing is known by."""
-    known = of_kind(reading.kind)
-    columns = [reading.column(name) for name in reading.places if not known[name].holds.is_text]
-    return not reading.problems and all(pc.all(pc.string_is_ascii(column)).as_py() for column in columns)
 
 
 def _below_headings(raw: RawTable, source: Source, options: Options) -> Reading | None:
@@ -192,7 +180,6 @@ def rows_below(raw: RawTable, top: int, source: str) -> Table:
         delimiter=raw.delimiter,
         encoding=raw.encoding,
         sheet=raw.sheet,
-        broken=raw.broken,
     )
     return table.rows(cells.any_filled(table, [*table.columns, *table.beyond]))
 
@@ -277,10 +264,7 @@ def _put_below_each_other(reading: Reading) -> None:
     is_chart = reading.kind == "chart" and not {"code", "name"} & reading.asked.keys()
     if not is_chart or len(blocks) < 2 or any(own != headings[0] for own in headings):
         return
-    columns = [
-        pa.chunked_array([chunk for place in own for chunk in table.columns[place].chunks], schema.TEXT)
-        for own in zip(*blocks, strict=True)
-    ]
+    columns = [cells.end_to_end(table.columns[place] for place in own) for own in zip(*blocks, strict=True)]
     stacked = replace(
         table, headings=(*headings[0],), columns=columns, lines=np.tile(table.lines, len(blocks))
     )
@@ -305,8 +289,9 @@ def _keep_one_table(reading: Reading) -> None:
     flags = np.isin(np.arange(len(table.lines)), [*again])
     lines, last = table.lines_of(flags), int(table.lines[-1])
     are_same = all(row == [*map(terms.normal, names)] for row in again.values())
-    if are_same and not (flags & cells.any_filled(table, table.beyond)).any():
-        # The same headings, as printed on each page, or below each account.
+    are_same = are_same and not (flags & cells.any_filled(table, table.beyond)).any()
+    if are_same or lines == [last]:
+        # The same headings, as on each page or below each account; others without a row are no table.
         reading.note_rows("headings_repeated", flags, head=table.heading_line)
         reading.table = table.rows(~flags)
     else:
@@ -407,9 +392,7 @@ def _joined(readings: Sequence[Reading], raw_tables: Sequence[RawTable]) -> Read
     columns = zip(*(table.columns for table in tables), strict=True)
     whole.table = replace(
         whole.table,
-        columns=[
-            pa.chunked_array([chunk for one in own for chunk in one.chunks], schema.TEXT) for own in columns
-        ],
+        columns=[*map(cells.end_to_end, columns)],
         lines=np.concatenate([table.lines + end for table, end in zip(tables, before, strict=False)]),
         numeric=frozenset.intersection(*(table.numeric for table in tables)),
         beyond=(),
@@ -425,6 +408,6 @@ def read_headed(path: str | PathLike[str], headings: Collection[str], sheet: str
     raw = source.read(checked({"sheet": sheet})).raw_tables[0]
     top = max(range(len(raw.head)), key=lambda at: len({*headings}.intersection(raw.head[at])))
     table = rows_below(raw, top, source.name)
-    for (line, _), text in table.broken().items():
-        raise table.error("broken_cell", line, value=text)
+    for place, column in enumerate(table.columns):
+        cells.refuse(table, place, cells.matches(column, cells.LACKS_VALUE), "broken_cell")
     return replace(table, sha256=source.sha256)

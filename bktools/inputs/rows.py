@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from operator import sub
 from typing import NamedTuple
 
 import numpy as np
@@ -97,6 +99,9 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
         is_asked = are_further or bool(other_days(reading)) or "date" in reading.may_lack
         rows = _without_waiting(reading, money, rows, is_asked=is_asked)
         no_date = rows.without_date
+    if is_ledger and rows.reports.any():
+        are_proven = _add_up(money, rows.reports, ~np.logical_or.reduce(rows[:5]))
+        rows = rows._replace(noted=rows.noted | are_proven, reports=rows.reports & ~are_proven)
     for code, noted in (
         ("rows_without_amount", rows.noted & ~rows.has_amount),
         ("rows_of_a_report", rows.noted & rows.has_amount),
@@ -109,7 +114,7 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
         pattern = _pattern(table, report_texts, rows.reports, rows.noted)
         choices: list[Choice] = [pattern or table.skip(rows.reports), {"skip_rows": "none"}]
         reading.ask_of_rows("report_rows", rows.reports, choices, values=[text[:40] for text in report_texts])
-    _ask_of_lacking(reading, money, rows.lacking)
+    reading.ask_of_rows("rows_lack_amount", rows.lacking, [table.skip(rows.lacking)])
     choices = [_further_rows(reading, no_date)]
     if further.any() and is_filled:
         # No row of these vouchers has a date.
@@ -118,10 +123,26 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
         # A row with an amount may be an entry that waits for its day; most rows of a file are no such ones.
         choices = other_days(reading)
         choices += [table.skip(no_date)] if no_date.sum() * 2 <= len(no_date) else []
-    is_doubtful = len(choices) == 1 and not are_further
+    # What is filled down without a proof may be the day of another voucher.
+    is_doubtful = len(choices) == 1
     reading.ask_of_rows("rows_without_date", no_date, choices, is_doubtful=is_doubtful)
     entries: Mask = ~np.logical_or.reduce(rows[:5])
     return entries
+
+
+def _add_up(money: Mapping[str, Figures], totals: Mask, entries: Mask) -> Mask:
+    """Return which of these rows are the sum of the entries above, up to another total or to the top."""
+    columns = [
+        np.array([value or Decimal() for value in own.values(own.own_mark)[0].to_pylist()])
+        for own in money.values()
+    ]
+    sums = [np.cumsum(column * entries) for column in columns]
+    begins, are_proven = [[Decimal() for _ in sums]], np.zeros_like(totals)
+    for row in np.flatnonzero(totals).tolist():
+        ends, stated = [own[row] for own in sums], [own[row] for own in columns]
+        are_proven[row] = any([*map(sub, ends, begin)] == stated for begin in begins)
+        begins.append(ends)
+    return are_proven
 
 
 def _without_waiting(
@@ -200,27 +221,11 @@ def _may_begin(column: pa.ChunkedArray) -> Mask:
 def _lacks(table: Table, texts: Sequence[int], says_report: Mask) -> Mask:
     """Return the rows that lack a text which all rows without words of reports have."""
     lacks = np.zeros(len(says_report), dtype=bool)
-    for place in texts if says_report.any() else ():
+    for place in texts if says_report.any() and not says_report.all() else ():
         blank = cells.blank(table.columns[place])
         if blank.sum() <= says_report.sum():
             lacks |= blank
     return lacks
-
-
-def _ask_of_lacking(reading: Reading, money: Mapping[str, Figures], rows: Mask) -> None:
-    """Ask about entries without an amount; an error in a workbook's cell is to be corrected."""
-    table, broken = reading.table, reading.table.broken() if rows.any() else {}
-    wrong = {
-        line: broken[line, place]
-        for line in table.lines_of(rows)
-        for place in [reading.places[field] for field in money]
-        if (line, place) in broken
-    }
-    if wrong:
-        is_wrong = np.isin(table.lines, [*wrong])
-        reading.ask_of_rows("broken_cells", is_wrong, value=next(iter(wrong.values())))
-    else:
-        reading.ask_of_rows("rows_lack_amount", rows, [table.skip(rows)])
 
 
 def _report_texts(table: Table, texts: Sequence[int], rows: Mask) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -40,8 +40,6 @@ class RawTable:
     delimiter: str | None = None
     # By column of a sheet: the cells that are numbers.
     numbers: Sequence[Mask] = ()
-    # Cells of a sheet (line, column from 0) that hold an error or a formula without a value.
-    broken: Callable[[], Mapping[tuple[int, int], str]] = dict
     notes: Sequence[Note] = ()
 
     @cached_property
@@ -87,7 +85,6 @@ class Table:
     above: Sequence[Sequence[str]] = ()
     # The currency that stands above the table, as a code or a sign.
     currency: str = ""
-    broken: Callable[[], Mapping[tuple[int, int], str]] = dict
 
     def error(self, code: str, line: int | None = None, /, **facts: Any) -> InputError:
         """Return an error that names the file and a line of it."""

@@ -13,6 +13,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +36,8 @@ _CREDIT = re.compile(r"(?i)\b(?:payable|income|revenue|sales|equity|credit card|
 _ZERO = Decimal()
 # The headings of columns that tell vouchers of one day apart.
 _OF_VOUCHER = ("number", "document_number", "name", "supplier", "voucher_type", "entry_type")
+# What the first row of a voucher may have alone.
+_OF_FIRST_ROWS = ("date", "voucher_id", "document_number")
 # Titles, the outermost first.
 _Path = tuple[str, ...]
 
@@ -44,14 +47,15 @@ def under_titles(reading: Reading) -> None:
     # A report may have gross amounts beside both sides.
     money = MONEY[1:] if reading.has(*MONEY[1:]) else MONEY
     fields = [name for name in money if reading.has(name)]
-    if not (reading.has("date") and fields) or reading.is_asked("account_code"):
+    if not (reading.has("date") and fields):
         return
     days = reading.column("date")
     is_dated = may_be_days(days, reading.options) | cells.mask(cells.each(days, lacks_year, schema.FLAG))
     figures = [Figures.of(reading.column(name)) for name in fields]
     has_amount: Mask = np.logical_or.reduce([own.has_amount for own in figures])
     is_posting = is_dated & has_amount
-    if is_posting.all() or not is_posting.any():
+    has_gaps = not is_posting.all() or (reading.has("voucher_id") and reading.blank("voucher_id").any())
+    if not has_gaps or not is_posting.any():
         return
     columns = [own.values(own.own_mark)[0].to_pylist() for own in figures]
     signs = [-1 if name == "credit" else 1 for name in fields]
@@ -61,10 +65,11 @@ def under_titles(reading: Reading) -> None:
     if reading.has("account_code"):
         has_account = ~reading.blank("account_code")
     are_accounts = not has_account[is_posting].any()
-    if _take_titles(report, are_accounts=are_accounts) or _take_accounts_above(reading, is_posting):
-        return
-    if {*fields} >= {"debit", "credit"}:
-        _take_vouchers(report, is_dated, has_amount & has_account)
+    is_asked = reading.is_asked("account_code") or is_posting.all()
+    if is_asked or not (
+        _take_titles(report, are_accounts=are_accounts) or _take_accounts_above(reading, is_posting)
+    ):
+        _take_vouchers(report, has_amount & has_account)
 
 
 def _take_accounts_above(reading: Reading, is_posting: Mask) -> bool:
@@ -100,6 +105,11 @@ class _Report(NamedTuple):
     def net(self, *rows: int) -> Decimal:
         """Return the sum of rows, positive for debit."""
         return sum((sign * own for sign, own in zip(self.signs, self.sums(*rows), strict=True)), _ZERO)
+
+    def balances(self, rows: Sequence[int], *, are_all: bool) -> bool:
+        """Whether rows balance at the last one, and not before where they are not all rows."""
+        *before, last = accumulate(map(self.net, rows))
+        return not last and (are_all or all(before))
 
     def hold(self, name: str, total: int, rows: Sequence[int]) -> None:
         """Hold rows to the total below them: by column, or by the difference of both sides."""
@@ -255,25 +265,41 @@ def _take_titles(report: _Report, *, are_accounts: bool) -> bool:
     return True
 
 
-def _take_vouchers(report: _Report, is_dated: Mask, is_posting: Mask) -> None:
-    """Fill the day of a voucher down to the sum of both sides below its rows."""
+def _take_vouchers(report: _Report, is_posting: Mask) -> None:
+    """Fill down what only the first row of a voucher has, where this is certain.
+
+    The rows of each voucher balance at its last one, and not before, unless it is the file's only one; or a
+    sum of both sides stands below.
+    """
     reading, table = report.reading, report.reading.table
-    first = np.maximum.accumulate(np.where(is_dated, np.arange(len(is_dated)), -1)).tolist()
-    sums: dict[int, int] = {}
-    for row in np.flatnonzero(report.has_amount & ~is_posting & ~is_dated).tolist():
-        # The sum of all vouchers stands below that of the last one.
-        sums.setdefault(first[row], row)
-    if {*sums} != {*np.flatnonzero(is_dated).tolist()} or is_dated[is_posting].all():
+    blanks = {name: reading.blank(name) for name in filter(reading.has, _OF_FIRST_ROWS)}
+    gaps = {name: own for name, own in blanks.items() if own[is_posting].any() and not own.all()}
+    if not gaps.keys() & {*_OF_FIRST_ROWS[:2]} or reading.has("side"):
         return
-    for start, end in sums.items():
-        report.hold(f"line {table.lines[start]}", end, [row for row in range(start, end) if is_posting[row]])
-    start_of = pa.array(np.array(first)[is_posting])
-    lines = pc.take(pc.cast(pa.array(table.lines), schema.TEXT), start_of)
-    reading.table = table.rows(is_posting)
+    is_first = ~np.logical_and.reduce([*gaps.values()])
+    first = np.maximum.accumulate(np.where(is_first, np.arange(len(is_first)), -1))
+    rows_of, sums = defaultdict[int, list[int]](list), dict[int, int]()
+    for row in np.flatnonzero(is_posting).tolist():
+        rows_of[int(first[row])].append(row)
+    for row in np.flatnonzero(report.has_amount & ~is_posting & ~is_first).tolist():
+        # The sum of all vouchers stands below that of the last one.
+        sums.setdefault(int(first[row]), row)
+    if -1 in rows_of or blanks["date"][[*rows_of]].any():
+        return
+    if sums.keys() == rows_of.keys():
+        for start, end in sums.items():
+            report.hold(f"line {table.lines[start]}", end, rows_of[start])
+    elif sums or not all(report.balances(rows, are_all=len(rows_of) == 1) for rows in rows_of.values()):
+        return
+    start_of = np.where(is_posting, first, np.arange(len(first)))
+    for name in gaps:
+        reading.put(name, reading.column(name).take(pa.array(start_of)))
+    if not reading.has("voucher_id"):
+        reading.leave("journal")
+        lines = pc.cast(pa.array(table.lines[start_of]), schema.TEXT)
+        reading.add("voucher_id", pa.chunked_array([lines]))
+    reading.table = reading.table.rows(~np.isin(np.arange(len(first)), [*sums.values()]))
     _take_number_and_party(reading, "journal_by_voucher")
-    for name in filter(reading.has, ("date", "document_number")):
-        reading.put(name, table.columns[reading.places[name]].take(start_of))
-    reading.add("voucher_id", pa.chunked_array([lines]))
 
 
 def _take_number_and_party(reading: Reading, form: str) -> None:

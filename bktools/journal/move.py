@@ -21,6 +21,7 @@ from bktools.journal.sentences import line_of, refusal
 from bktools.journal.writable import WritableJournal
 from bktools.journal.writing import open_for_writing
 from bktools.settings import Settings
+from bktools.wording import words
 
 # In the order of their references.
 TABLES = ("about", "events", "batches", "batch_entries", "entry_data", "accounts")
@@ -57,8 +58,9 @@ def move(settings: Settings, *, by: str) -> Row:
             _require_right_file(settings)
         with Records(Postgres(settings.journal), partial(_copy, file=file, by=by)) as target:
             if target.id != file.id:
-                export = command_for(environment_of(settings), "export status --entries --output FILE")
-                taking = command_for(environment_of(settings), "export import FILE", "COMPANY")
+                name, company = words()("placeholder.file"), words()("placeholder.company")
+                export = command_for(environment_of(settings), f"export status --entries --output {name}")
+                taking = command_for(environment_of(settings), f"export import {name}", company)
                 raise refusal("database_has_one", location=location, export=export, command=taking)
     with open_for_writing(settings) as journal:
         return journal.last_event()

@@ -29,6 +29,7 @@ from bktools.journal.memory import memories
 from bktools.journal.records import Facts, File, named
 from bktools.journal.sent_log import SentLine
 from bktools.journal.sentences import refusal
+from bktools.wording import words
 
 # Conditions of a journal that lacks what was sent with it: it stops for everybody who opens it.
 STOPS = frozenset({"another_database", "event_missing"})
@@ -191,10 +192,17 @@ def company_refusal(
     if not waiting:
         return None
     next_day = (dt.date.fromisoformat(day) + dt.timedelta(days=1)).isoformat()
-    composing = journal.command("export compose ENTRIES --ledger LEDGER --exported-at DATE", company_id)
+    names = (words()(f"placeholder.{name}") for name in ("entries", "file", "day"))
+    composing = "export compose {} --ledger {} --exported-at {}".format(*names)
     saying = journal.command(clearing(waiting[:1]), company_id)
     about = {"company": company_id, "day": day, "next_day": next_day, "count": len(waiting)}
-    return refusal(f"needs_ledger_{why}", **about, first=waiting[0], command=composing, not_booked=saying)
+    return refusal(
+        f"needs_ledger_{why}",
+        **about,
+        first=waiting[0],
+        command=journal.command(composing, company_id),
+        not_booked=saying,
+    )
 
 
 def first_export_question(journal: Journal, company_id: str) -> JournalError | None:
@@ -206,7 +214,8 @@ def first_export_question(journal: Journal, company_id: str) -> JournalError | N
     if journal.settings.is_sandbox or journal.row(_ANSWERED, company_id):
         return None
     own = environment_of(journal.settings)
-    importing = f"{journal.command('export import FILE', company_id)} {WORD}"
+    file = words()("placeholder.file")
+    importing = f"{journal.command(f'export import {file}', company_id)} {WORD}"
     for memory in memories(journal.settings.sent_log_dir):
         if company_id in memory.companies and memory.environment != own:
             about = {"other": memory.environment, "address": memory.address}

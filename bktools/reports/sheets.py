@@ -107,6 +107,7 @@ class Sheet:
     widths: list[float]
     row: int = 0
     _heights: list[float] = field(default_factory=list)
+    _last: int = 1
 
     def write(self, values: Iterable[Value], *looks: Look) -> int:
         """Write a row and return its number: text, whole numbers, Money, Share, dates, flags; None is empty.
@@ -140,6 +141,7 @@ class Sheet:
         first = 1 + self.write([(title, side) for title, side in zip(titles, sides, strict=True)], HEAD)
         for row in body:
             self.write(row)
+        self._last = max(self.row - 1, 1)
         return range(first, self.row)
 
     def fold(self, rows: Iterable[int]) -> None:
@@ -165,7 +167,7 @@ class Sheet:
         stray row.
         """
         self.worksheet.freeze_panes(1, 0)
-        self.worksheet.autofilter(0, 0, max(self.row - 1, 1), columns - 1)
+        self.worksheet.autofilter(0, 0, self._last, columns - 1)
         self.worksheet.repeat_rows(0)
         scale = min(MOST_SCALE, PAGE_WIDTH / (sum(self.widths[:printed]) * DIGIT))
         pages = sum(self._heights) / (PAGE_HEIGHT / scale - self._heights[0])

@@ -75,9 +75,12 @@ def workbook_of(close: Close) -> bytes:
     """Return the workbook of a close; the same close gives the same bytes."""
     import xlsxwriter
 
-    known = {**close.tables, FIGURES: close.figures.table}
+    words = close.words
+    known = {**close.tables, FIGURES: close.figures.table, "budget": close.tables.get("all_budget", ())}
+    smaller = close.changed.get("below_threshold")
+    notes = {"changes": words("report.below_threshold", count=smaller, file="changes.csv")} if smaller else {}
     tables = {name: known[name] for name in TABLES if len(known.get(name, ()))}
-    file, words = io.BytesIO(), close.words
+    file = io.BytesIO()
     with xlsxwriter.Workbook(file, OPTIONS) as workbook:
         workbook.set_properties({"title": close.title, "created": close.run.begun_at})
         book = Book(workbook, close.title, words("report.workbook.begun", moment=close.run.begun_at), words)
@@ -89,7 +92,8 @@ def workbook_of(close: Close) -> bytes:
                 sheet.write([words("report.workbook.only_in_csv", sheet=title, why=why)])
                 sheet.page(1)
             else:
-                listing(book, name, table, TABLES[name].split())
+                totals = close.tables.get(f"{name}_total")
+                listing(book, name, table, TABLES[name].split(), totals=totals, note=notes.get(name))
         _identity(book, close)
     return file.getvalue()
 
@@ -189,8 +193,19 @@ def _values(words: Words, value: Action | Thing) -> str | None:
     return "\n".join(lines) or None
 
 
-def listing(book: Book, name: str, table: pa.Table, columns: Sequence[str]) -> None:
-    """Write a table on a sheet: some columns first, identifiers last, beside the printed page."""
+def listing(
+    book: Book,
+    name: str,
+    table: pa.Table,
+    columns: Sequence[str],
+    *,
+    totals: pa.Table | None = None,
+    note: str | None = None,
+) -> None:
+    """Write a table on a sheet: some columns first, identifiers last, beside the printed page.
+
+    Below it are rows of `totals`, and a note.
+    """
     filled = [
         column
         for column in table.column_names
@@ -225,6 +240,11 @@ def listing(book: Book, name: str, table: pa.Table, columns: Sequence[str]) -> N
         ]
     sheet = book.sheet(words(f"report.sheet.{name}"), sheets.QUIET, widths)
     sheet.table(titles, rows)
+    for row in totals.to_pylist() if totals is not None else ():
+        blank = dict.fromkeys(order)
+        sheet.write([_value(blank | row, column, words, codes) for column in order], BOLD)
+    if note:
+        sheet.write([note], sheets.NOTE)
     sheet.listing(len(titles), printed=len(first) or len(names))
 
 

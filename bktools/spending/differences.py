@@ -164,8 +164,6 @@ def differences(sides: Sequence[Lines], words: Words | None) -> pl.DataFrame:
     same = _same_groups(sides)
     on = [*(f"group {number}" for number in range(len(same))), "currency"]
     lines = pl.concat([_side(*side, same) for side in zip(SIDES, sides, strict=True)], how="diagonal_relaxed")
-    says_something = (c.that > 0) & (c.difference.abs() <= MEANINGLESS * c.that)
-    percent = 100 * c.difference.cast(pl.Float64) / c.that.cast(pl.Float64)
     keys = {place: name for name, place in sides[0].columns.items()}
     changes = (
         lines.group_by(on)
@@ -175,7 +173,7 @@ def differences(sides: Sequence[Lines], words: Words | None) -> pl.DataFrame:
             *(c.amount.filter(side=side).sum().alias(side) for side in SIDES),
         )
         .with_columns(difference=c.this - c.that)
-        .with_columns(percent=pl.when(says_something).then(percent.round(1)).cast(pl.Decimal(DIGITS, 1)))
+        .with_columns(percent_of("that"))
         .with_columns(entries=(c.entries_this + c.entries_that).sum().over("currency"))
         .sort(c.currency == NO_CURRENCY, -c.entries, "currency", -c.difference.abs(), *on[:-1])
     )
@@ -183,6 +181,13 @@ def differences(sides: Sequence[Lines], words: Words | None) -> pl.DataFrame:
         drivers = _drivers(lines, changes.select(*on, "difference"), words)
         changes = changes.join(drivers, on=on, how="left", maintain_order="left")
     return changes.rename(keys)
+
+
+def percent_of(base: str) -> pl.Expr:
+    """Return a `difference` in percent of a column, with one decimal; null where that says nothing."""
+    says_something = (c(base) > 0) & (c.difference.abs() <= MEANINGLESS * c(base))
+    percent = 100 * c.difference.cast(pl.Float64) / c(base).cast(pl.Float64)
+    return pl.when(says_something).then(percent.round(1)).cast(pl.Decimal(DIGITS, 1)).alias("percent")
 
 
 def _in_currency_of(

@@ -142,7 +142,8 @@ def test_a_change_that_was_corrected_in_the_erp_comes_to_rest(world: World):
     changed = exported.iloc[0]
     is_changed = world.entries["id"] == changed["id"]
     world.entries.loc[is_changed, "amount"] = changed["amount"] + 12.25
-    assert "changed_since_export" in {*world.close().entries["reason"]}
+    (step,) = (action for action in world.close().actions if action.code == "changed_since_export")
+    assert " --month 2026-10 --record " in step.command
     booked = exported.assign(
         amount=exported["amount"].mask(exported["id"] == changed["id"], changed["amount"] + 12.25)
     )

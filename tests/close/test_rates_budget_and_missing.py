@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
+from itertools import groupby
 from pathlib import Path
 
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from python_calamine import CalamineWorkbook
 
 import bktools
+from bktools.close.actions import FIRST
 from bktools.close.close import Close
 from bktools.close.months import met_entries, recurring
 from bktools.errors import InputError
@@ -21,6 +25,7 @@ from bktools.journal.statements import record_verification
 from bktools.journal.writing import open_for_writing
 from bktools.reports.folder import TABLES
 from bktools.reports.html import report_of, terminal
+from bktools.reports.workbook import workbook_of
 
 RATES = {"USD": "0.8712", "CHF": "1.05", "SEK": "0.0899", "JPY": "0.0058"}
 # What comes every month, and on which day.
@@ -134,7 +139,14 @@ def test_every_currency_stands_in_the_own_one_too(months: Months):
     assert months.again.figures.spent.home == close.figures.spent.home
     spent = sum(cent for cent, fate in zip(cents, rows["fate"], strict=True) if fate in SPENT)
     assert f"All currencies, at the rates given: EUR\N{NO-BREAK SPACE}{spent:,}" in report_of(close).decode()
-    # Converted, the largest entries are of all currencies.
+    # Converted, the largest currencies come first, and the largest entries are of all of them.
+    of_currency = pd.Series(cents).groupby(rows["currency"]).sum().abs()
+    others = of_currency.drop("EUR").sort_values(ascending=False).index
+    assert close.figures.currencies == ("EUR", *others)
+    # Of the steps that entries wait for, the one that frees most money comes first, whatever its currency.
+    for _, steps in groupby(close.actions, lambda step: (step.code in FIRST, step.is_apart, step.severity)):
+        sizes = [-abs(sum(money.home or 0 for money in step.money.values())) for step in steps]
+        assert sizes == sorted(sizes)
     sizes = [abs(cent) for cent, fate in zip(cents, rows["fate"], strict=True) if fate in SPENT]
     largest = close.figures.largest["home_amount"].to_pylist()
     assert [abs(amount) for amount in largest] == sorted(sizes, reverse=True)[:10]
@@ -211,9 +223,19 @@ def test_the_budget_stands_beside_what_was_spent(months: Months, month: str, rat
     assert table["about"].tolist() == table["category_name"].tolist()
     totals = months.closes[month].tables["budget_total"].to_pylist()
     sums = [side.groupby(level=1).sum().to_dict() for side in (expected, planned)]
+    # The page has the large rows, and one for the others of each currency: they add up to the total.
+    shown = months.closes[month].tables["budget"].to_pandas()
     for currency in {**sums[0], **sums[1]}:
         [line] = [line for line in totals if line["currency"] == currency]
         assert [line["spent"], line["budget"]] == [side.get(currency, 0) for side in sums]
+        of_page = shown[shown["currency"] == currency]
+        assert [of_page[name].sum() for name in ("spent", "budget")] == [line["spent"], line["budget"]]
+    assert len(shown) < len(table)
+    book = CalamineWorkbook.from_filelike(io.BytesIO(workbook_of(months.closes[month])))
+    cells = pd.DataFrame(book.get_sheet_by_name("budget").to_python()[1:])
+    assert len(cells) == len(table) + len(totals)
+    assert cells[0].tail(len(totals)).tolist() == ["Total"] * len(totals)
+    assert cells[2].tail(len(totals)).round(2).tolist() == [float(line["spent"]) for line in totals]
     table = table.set_index(["category_name", "currency"])
     assert {*table.index} == {*expected.index} | {*planned.index}
     for key, row in table.iterrows():

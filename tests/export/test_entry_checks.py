@@ -74,6 +74,9 @@ UNUSUAL = {
     ),
     "the supplier counts before the category": (["B"] * 5 + ["A"] * 5, [7] * 5 + [100] * 4 + [900], None),
     "four entries show nothing": (["A"] * 4, [20, 20, 20, 2000], None),
+    "a split entry is the sum of its lines": (["A"] * 5, [20, 20, 20, 20, [1, 200]], ("supplier", 20.0, 5)),
+    "its lines are not several entries": (["A"] * 5, [[1, 19]] * 4 + [[100, 100]], None),
+    "nor are four entries more by them": (["A"] * 4, [20, 20, [1, 19], 2000], None),
 }
 
 
@@ -81,18 +84,26 @@ UNUSUAL = {
 def test_an_unusual_amount_is_more_than_ten_times_the_median(name):
     """Of its supplier, else of its category, with at least five entries."""
     suppliers, amounts, usual = UNUSUAL[name]
+    lines = [amount if isinstance(amount, list) else [amount] for amount in amounts]
     entries = entries_of(
         len(amounts),
         category_id=CATEGORY,
-        amount=[Decimal(str(amount)) for amount in amounts],
+        amount=lines,
         supplier=suppliers,
-        description=[str(number) for number in range(len(amounts))],
+        split_line=[[*range(1, len(parts) + 1)] if len(parts) > 1 else [0] for parts in lines],
+    )
+    entries = entries.explode(["amount", "split_line"], ignore_index=True)
+    entries = entries.assign(
+        amount=[Decimal(str(amount)) for amount in entries["amount"]],
+        split_line=entries["split_line"].astype("int64"),
+        description=[str(number) for number in range(len(entries))],
     )
     findings = compose_export_jobs(entries).findings
     unusual = findings[findings["check"] == "unusual_amount"]
     facts = [json.loads(text) for text in unusual["facts"]]
     shown = [(each["usual_of"], each["usual_amount"], each["usual_entries"]) for each in facts]
-    assert (shown, unusual["line"].tolist()) == (([usual], [len(amounts)]) if usual else ([], []))
+    first_of_last = len(entries) - len(lines[-1]) + 1
+    assert (shown, unusual["line"].tolist()) == (([usual], [first_of_last]) if usual else ([], []))
 
 
 @pytest.mark.parametrize(

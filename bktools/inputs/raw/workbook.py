@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
-from functools import cache, lru_cache, partial
+from functools import cache, cached_property, lru_cache
 from typing import Any
 from xml.sax.saxutils import unescape
 
@@ -31,7 +31,10 @@ _MOST_CELLS = 60_000_000
 # A cell of a sheet's XML: its place, its attributes, and what is in it.
 _CELL = re.compile(rb"<c\b([^>]*?)(?:/>|>(.*?)</c>)", re.DOTALL)
 _PLACE, _STYLE = re.compile(rb"""\br=["']([A-Za-z]+)(\d+)"""), re.compile(rb'\bs="(\d+)"')
-_ERROR, _VALUE = re.compile(rb'\bt="e"'), re.compile(rb"<v>(.*?)</v>", re.DOTALL)
+_ERROR, _VALUE = re.compile(rb'\bt="e"'), re.compile(rb"<v>(.+?)</v>", re.DOTALL)
+_FORMULA = re.compile(rb"<f\b[^>]*?(?:/>|>(.*?)</f>)", re.DOTALL)
+# A sheet with an error, or with a formula whose value the program did not save.
+_LACKING = re.compile(rb't="e"|(?:</f>|<f\b[^>]*/>)\s*(?:<v\s*/>|<v></v>)?\s*</c>')
 # A cell so far to the right or below that there may be too many.
 _FAR = re.compile(rb"""r=["'](?:[A-Za-z]{3}\d|[A-Za-z]{2}\d{5}|[A-Za-z]\d{7})""")
 # A format of zeros alone, such as 000000, shows a code with its leading zeros.
@@ -52,8 +55,6 @@ def read_workbook(data: bytes, sheet: str | int | None, source: str) -> list[Raw
         parts.refuse_size(len(data))
         book = calamine.load_workbook(io.BytesIO(data))
         names = _asked(book, sheet, source)
-        for name in names:
-            parts.refuse_cells(name)
         with no_collection():
             raw_tables = [_raw_table(book, name, parts) for name in names]
     except InputError:
@@ -92,6 +93,7 @@ def _asked(book: Any, sheet: str | int | None, source: str) -> list[str]:
 
 
 def _raw_table(book: Any, name: str, parts: _Parts) -> RawTable:
+    xml = parts.sheet(name)
     rows = book.get_sheet_by_name(name).to_python(skip_empty_area=False)
     columns: list[pa.Array] = []
     numbers: list[Mask] = []
@@ -101,11 +103,10 @@ def _raw_table(book: Any, name: str, parts: _Parts) -> RawTable:
         columns.append(_texts(cells, {*kinds}))
         numbers.append(np.fromiter(map(are_numbers.__contains__, kinds), bool, len(kinds)))
     return RawTable(
-        [pa.chunked_array([column], schema.TEXT) for column in parts.with_zeros(name, columns)],
+        [pa.chunked_array([column], schema.TEXT) for column in _as_shown(columns, xml, parts.widths)],
         np.arange(1, len(rows) + 1, dtype=np.int64),
         sheet=name,
         numbers=numbers,
-        broken=partial(parts.broken, name),
     )
 
 
@@ -136,7 +137,7 @@ def _written(cell: Any) -> str:
 
 
 class _Parts:
-    """What an XLSX says beside the values that the parser gives: sizes, formats of numbers, broken cells."""
+    """What an XLSX says beside the values that the parser gives: sizes, and the XML of its sheets."""
 
     def __init__(self, data: bytes, source: str) -> None:
         self._archive = zipfile.ZipFile(io.BytesIO(data)) if data.startswith(_ZIP) else None
@@ -155,66 +156,58 @@ class _Parts:
         if sum(sizes) > UNPACKED:
             raise damaged(self._source, "large_workbook", most=UNPACKED // MIB)
 
-    def refuse_cells(self, name: str) -> None:
-        """Refuse a sheet with cells far below or far to the right, which would fill the memory."""
-        if self._count(name) > _MOST_CELLS:
-            raise damaged(self._source, "large_sheet", sheet=name, most=_MOST_CELLS)
+    def sheet(self, name: str) -> bytes:
+        """Return the XML of a sheet, b"" in a workbook of another kind.
 
-    def _target(self, name: str) -> str:
-        """Return the part of a sheet, "" in a workbook of another kind."""
+        Refuse one with cells far below or far to the right, which would fill the memory. The size that a
+        sheet states is not used: some programs state one cell whatever they write, and some all cells that
+        have a format.
+        """
         targets = dict(
             _attributes(self._part("xl/_rels/workbook.xml.rels"), b"Relationship", b"Id", b"Target")
         )
         sheets = dict(_attributes(self._part("xl/workbook.xml"), b"sheet", b"name", b"r:id"))
         target = targets.get(sheets.get(name, ""), "")
-        return posixpath.normpath(posixpath.join("/xl", target))[1:] if target else ""
-
-    def _count(self, name: str) -> int:
-        """Return how many cells a sheet takes up: its last line times its last column; 0 for few.
-
-        The size that a sheet states is not used: some programs state one cell whatever they write, and some
-        all cells that have a format.
-        """
-        xml = self._part(self._target(name))
+        xml = self._part(posixpath.normpath(posixpath.join("/xl", target))[1:] if target else "")
         last_line = last_column = 0
         for cell in _PLACE.finditer(xml) if _FAR.search(xml) else ():
             last_line, last_column = max(last_line, int(cell[2])), max(last_column, 1 + _column(cell[1]))
-        return last_line * last_column
+        if last_line * last_column > _MOST_CELLS:
+            raise damaged(self._source, "large_sheet", sheet=name, most=_MOST_CELLS)
+        return xml
 
-    def with_zeros(self, name: str, columns: list[pa.Array]) -> list[pa.Array]:
-        """Return columns in which a number of the format 000000 has its leading zeros."""
+    @cached_property
+    def widths(self) -> Mapping[bytes, int]:
+        """How many digits a number has by the style of its cell, where its format is one such as 000000."""
         styles = self._part("xl/styles.xml")
-        widths = {own or other: len(zeros or behind) for own, zeros, behind, other in _ZEROS.findall(styles)}
-        cell_formats = re.search(rb"<cellXfs\b.*?</cellXfs>", styles, re.DOTALL)
-        if not widths or not cell_formats:
-            return columns
-        ids = re.findall(rb'<xf\b[^>]*?\bnumFmtId="(\d+)"', cell_formats[0])
-        by_style = {b"%d" % style: widths[one] for style, one in enumerate(ids) if one in widths}
-        texts: dict[int, list[str]] = {}
-        for place, line, attributes, _ in _cells_of(self._part(self._target(name))):
-            style = _STYLE.search(attributes)
-            if style and style[1] in by_style and place < len(columns):
-                column = texts.setdefault(place, columns[place].to_pylist())
-                if column[line - 1].isdecimal():
-                    column[line - 1] = column[line - 1].zfill(by_style[style[1]])
-        return [
-            pa.array(texts[place], schema.TEXT) if place in texts else one
-            for place, one in enumerate(columns)
-        ]
+        zeros = {own or other: len(text or behind) for own, text, behind, other in _ZEROS.findall(styles)}
+        cell_formats = re.search(rb"<cellXfs\b.*?</cellXfs>", styles, re.DOTALL) if zeros else None
+        ids = re.findall(rb'<xf\b[^>]*?\bnumFmtId="(\d+)"', cell_formats[0]) if cell_formats else []
+        return {b"%d" % style: zeros[one] for style, one in enumerate(ids) if one in zeros}
 
-    def broken(self, name: str) -> Mapping[tuple[int, int], str]:
-        """Return the cells (line, column) that hold an error, or a formula whose value was not saved."""
-        wrong: dict[tuple[int, int], str] = {}
-        for place, line, attributes, inside in _cells_of(self._part(self._target(name))):
-            match = _VALUE.search(inside)
-            value = match[1].decode(errors="replace")[:20] if match else ""
-            cell = _PLACE.search(attributes)
-            at = b"".join(cell.groups()).decode() if cell else ""
-            if _ERROR.search(attributes):
-                wrong[line, place] = f"{at} holds the error {value}"
-            elif b"<f" in inside and not value and b't="str"' not in attributes:
-                wrong[line, place] = f"{at} holds a formula whose value was not saved"
-        return wrong
+
+def _as_shown(columns: list[pa.Array], xml: bytes, widths: Mapping[bytes, int]) -> list[pa.Array]:
+    """Return columns with leading zeros by the formats of cells, and with what stands in place of a value."""
+    texts: dict[int, list[str]] = {}
+    for attributes, inside in _CELL.findall(xml) if widths or _LACKING.search(xml) else ():
+        cell, style = _PLACE.search(attributes), _STYLE.search(attributes)
+        width, lacking = widths.get(style[1], 0) if style else 0, _lacking(attributes, inside)
+        place = _column(cell[1]) if cell else len(columns)
+        if cell and place < len(columns) and (width or lacking):
+            column, row = texts.setdefault(place, columns[place].to_pylist()), int(cell[2]) - 1
+            column[row] = lacking or (column[row].zfill(width) if column[row].isdecimal() else column[row])
+    return [
+        pa.array(texts[place], schema.TEXT) if place in texts else one for place, one in enumerate(columns)
+    ]
+
+
+def _lacking(attributes: bytes, inside: bytes) -> str:
+    """Return the error of a cell, or the formula whose value was not saved; "" for any other cell."""
+    value, formula = _VALUE.search(inside), _FORMULA.search(inside)
+    if _ERROR.search(attributes) and value:
+        return value[1].decode(errors="replace")
+    is_open = formula and not value and b't="str"' not in attributes
+    return f"={(formula[1] or b'').decode(errors='replace')}" if formula and is_open else ""
 
 
 def _attributes(xml: bytes, element: bytes, *names: bytes) -> Iterator[tuple[str, str]]:
@@ -226,13 +219,6 @@ def _attributes(xml: bytes, element: bytes, *names: bytes) -> Iterator[tuple[str
                 unescape(one[1].decode(errors="replace"), {"&quot;": '"'}) for one in matches if one
             )
             yield first, second
-
-
-def _cells_of(xml: bytes) -> Iterator[tuple[int, int, bytes, bytes]]:
-    """Yield column (from 0), line, attributes and content of each cell."""
-    for attributes, inside in _CELL.findall(xml):
-        if place := _PLACE.search(attributes):
-            yield _column(place[1]), int(place[2]), attributes, inside
 
 
 @cache

@@ -33,8 +33,6 @@ from bktools.inputs.values.amounts import LONGEST, Figures
 from bktools.inputs.values.currencies import own_currency
 from bktools.inputs.values.money import read_money, sides_of, total
 
-# How accounts of text books and of India say their side, and that they are accounts.
-_DEBITED, _CREDITED, _WORD_ACCOUNT = r"(?i)[\s.]dr\.?\s*$", r"(?i)^to\s+", r"(?i)\s+(?:a/c|account)\.?\s*$"
 # What no whole ledger shows, and an export of a part of it may.
 _UNLIKELY = {"one_sided", "one_account", "accounts_of_a_bank", "signs_by_nature"}
 
@@ -136,7 +134,7 @@ def _read_money(reading: Reading, own: str | None) -> None:
     else:
         reading.refuse("account_code", reading.blank("account_code"), "empty_account_code")
     read_money(reading, own)
-    if reading.books is None and "amount" in reading.result:
+    if reading.books is None and "amount" in reading.result and reading.has("account_code"):
         _ask_of_accounts(reading)
 
 
@@ -156,26 +154,10 @@ def _find_accounts(reading: Reading) -> None:
     """Find the accounts of a table."""
     places = reading.places
     if "account_code" not in places:
-        _take_marked_accounts(reading)
-    if "account_code" not in places:
         _ask_account(reading)
     elif places.get("account_name") == places["account_code"]:
         reading.leave("account_name")
     _number_by_journal(reading)
-
-
-def _take_marked_accounts(reading: Reading) -> None:
-    """Take a column of accounts of which each says its side: Cash A/c Dr., and To Sales A/c."""
-    texts = [reading.places["text"]] if reading.has("text") else []
-    for place in (*texts, *reading.free()):
-        column = cells.trimmed(reading.table.columns[place])
-        is_debit, is_credit = (cells.matches(column, mark) for mark in (_DEBITED, _CREDITED))
-        are_marked = (is_debit | is_credit).sum() * 2 > (~cells.blank(column)).sum()
-        if are_marked and is_debit.any() and is_credit.any() and not (is_debit & is_credit).any():
-            reading.leave(*(["text"] if place in texts else []))
-            reading.places["account_code"] = place
-            accounts = pc.replace_substring_regex(column, f"{_DEBITED}|{_CREDITED}", "")
-            reading.put("account_code", pc.replace_substring_regex(accounts, _WORD_ACCOUNT, ""))
 
 
 def _number_by_journal(reading: Reading) -> None:
@@ -270,11 +252,8 @@ def _take_accounts_of_sides(reading: Reading) -> None:
         return
     columns = [reading.seen(place) for place in sides.values()]
     # An account stands again on either side.
-    both = Column(
-        "",
-        pa.chunked_array([chunk for column in columns for chunk in column.cells.chunks], schema.TEXT),
-        [cell for column in columns for cell in column.sample],
-    )
+    samples = [cell for column in columns for cell in column.sample]
+    both = Column("", cells.end_to_end(column.cells for column in columns), samples)
     if all(column.share == 1 for column in columns) and may_be_account(both):
         reading.leave("debit", "credit")
         reading.places |= sides
@@ -287,21 +266,15 @@ def _have_both_accounts(reading: Reading, debit: str, credit: str) -> bool:
 
 
 def _ask_of_accounts(reading: Reading) -> None:
-    """Ask about rows without an account or a voucher: it may stand in the first of its rows only."""
-    options = reading.options
-    for field in ("account_code", "voucher_id"):
-        if field not in reading.places or field in filled_fields(options):
-            continue
-        empty = reading.blank(field)
-        if empty.any() and field == "account_code":
-            # Many rows are postings of the account above them; few are sums.
-            are_many = empty.sum() * 10 > len(empty)
-            choices = [{"fill_down": field} if are_many else reading.table.skip(empty)]
-            # The other half of a posting stands in the same row.
-            choices = [] if reading.has("credit_account") else choices
-            reading.ask_of_rows("rows_lack_account", empty, choices)
-        elif empty.any() and not empty[0] and not empty.all():
-            reading.ask_of_rows("rows_lack_voucher", empty, [{"fill_down": field}, {"columns": {field: ""}}])
+    """Ask about rows without an account, which may stand in the first of its rows only."""
+    empty = reading.blank("account_code")
+    if empty.any() and "account_code" not in filled_fields(reading.options):
+        # Many rows are postings of the account above them; few are sums.
+        are_many = empty.sum() * 10 > len(empty)
+        choices = [{"fill_down": "account_code"} if are_many else reading.table.skip(empty)]
+        # The other half of a posting stands in the same row.
+        choices = [] if reading.has("credit_account") else choices
+        reading.ask_of_rows("rows_lack_account", empty, choices)
 
 
 def _read_foreign(reading: Reading) -> None:

@@ -8,6 +8,7 @@ A minus in few amounts of each side reverses; all else is asked.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
@@ -176,7 +177,7 @@ def _is_another_day(reading: Reading, column: Column) -> bool:
 def _ask_of_no_days(reading: Reading, bad: Mask, texts: list[str]) -> None:
     """Ask about cells that are no days: the year, what is to be corrected, or rows that are no entries."""
     without_year = [text for text in texts if lacks_year(text) and not reading.options.get("year")]
-    broken = [text for text in texts if text.strip()[:1].isdigit()]
+    broken = [text for text in texts if text.strip()[:1].isdigit() or re.match(cells.LACKS_VALUE, text)]
     if without_year:
         reading.ask_of_rows("year", bad, value=without_year[0], option="year")
     elif broken:
