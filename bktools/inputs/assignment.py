@@ -9,6 +9,9 @@ from functools import lru_cache
 from itertools import permutations
 from typing import Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from bktools.frames import schema
 from bktools.inputs import cells, terms
 from bktools.inputs.fields import Field, fields_of, most, of_kind
@@ -307,11 +310,28 @@ def split_accounts(reading: Reading, code: str, name: str) -> None:
             return
         reading.note("code_and_name", heading=heading)
 
-    def code_of(text: str) -> str:
+    parts = _codes_and_names(cells.unique(column), are_paths=heading in reading.file_headings)
+    codes, names = (
+        cells.each(column, lambda text, at=at: parts.get(text, ("", ""))[at], schema.TEXT) for at in (0, 1)
+    )
+    if reading.kind == "ledger":
         # A posting's account may have no code. In a chart, such a row is a title.
-        return code_and_name(text)[0] or (text if reading.kind == "ledger" else "")
-
+        lacks_code = cells.blank(codes) & ~cells.blank(column)
+        if not lacks_code.all():
+            reading.note_rows("accounts_without_code", lacks_code, heading=heading)
+        codes = pc.if_else(pa.array(lacks_code), column, codes)
     reading.places[code] = place
-    reading.put(code, cells.each(column, code_of, schema.TEXT))
-    names = cells.each(column, lambda text: code_and_name(text)[1], schema.TEXT)
+    reading.put(code, codes)
     reading.add(name, names, f"{heading} (name)")
+
+
+def _codes_and_names(texts: Sequence[str], *, are_paths: bool) -> dict[str, tuple[str, str]]:
+    """Return the code and the name in each text.
+
+    The code in front of a path is its own where no other account has it.
+    """
+    parts = {text: code_and_name(text) for text in texts}
+    in_front = {text: match for text in texts if are_paths and (match := _CODE_FIRST.fullmatch(text))}
+    counts = Counter(parts[text][0] or (in_front[text][1] if text in in_front else "") for text in texts)
+    own = {text: match.group(1, 2) for text, match in in_front.items() if counts[match[1]] == 1}
+    return {text: parts[text] if parts[text][0] else own.get(text, parts[text]) for text in texts}

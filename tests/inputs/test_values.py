@@ -156,7 +156,7 @@ def test_currencies_that_are_asked_about(write):
     assert bktools.read_entries(dollars, currency="CAD")["currency"].tolist() == ["CAD"]
     for text, code in (
         ("Date,Amount,Currency\n2026-10-01,1.00,Taler\n", "currency_unknown"),
-        ("Date,Amount,Currency\n2026-10-01,1.00,EUR\n2026-10-02,1.00,\n", "currency_missing"),
+        ("Date,Amount\n2026-10-01,€1.00\n2026-10-02,1.00\n", "currency_missing"),
         ("Date,Amount\n2026-10-01,1.00\n", "currency_nowhere"),
         ("Date,Amount (USD),Currency\n2026-10-01,1.00,EUR\n", "currency_contradiction"),
     ):

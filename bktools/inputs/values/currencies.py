@@ -85,17 +85,17 @@ def read_currency(reading: Reading, figures: Mapping[str, Figures], own: str | N
     empty = cells.mask(pc.is_null(result))
     # The company's own currency is that of files which name none; a row among others lacks its cell.
     beside = [] if stated else _columns_of_others(reading, own)
-    default = asked or (own if empty.all() and not beside else None)
+    default = own if empty.all() and not beside else None
+    if asked and (empty.all() or not reading.has("currency")):
+        default = asked
     if empty.any() and default:
         reading.note("currency_stated" if asked else "currency_of_company", currency=default)
         result = pc.fill_null(result, default)
-    elif is_needed and problems.has("currency"):
-        pass
-    elif is_needed and empty.all():
+    elif is_needed and empty.all() and not problems.has("currency"):
         choices: list[Choice] = [reading.table.choice("currency", place) for place in beside]
         choices += [{"currency": own}] if own and beside else []
         problems.ask("currency_nowhere", choices, option="" if choices else "currency")
-    elif is_needed:
+    elif is_needed and not (reading.has("currency") or problems.has("currency")):
         reading.ask_of_rows("currency_missing", empty, option="currency")
     elif beside or not empty.all():
         reading.note_rows("no_currency", empty)
