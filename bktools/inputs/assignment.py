@@ -21,6 +21,8 @@ from bktools.inputs.table import Table
 from bktools.inputs.values.amounts import is_not_zero
 from bktools.inputs.values.days import same_days
 
+# The share of rows that have a code of their own, or a cell, but for a few titles.
+_NEARLY_ALL = 0.9
 MONEY: Final[tuple[str, ...]] = ("amount", "debit", "credit")
 
 
@@ -57,14 +59,14 @@ def _ask_of_weak_heading(reading: Reading, field: Field) -> None:
     own = reading.seen(reading.places[field.name]) if reading.has(field.name) else None
     strong = [table for group in field.groups for table in group if table not in weak]
     # A name that several accounts have is that of their group, where another column has one for each.
-    is_of_group = field.type == "name" and own is not None and len(own.kinds) < 0.9 * len(own.sample)
+    is_of_group = field.type == "name" and own is not None and len(own.kinds) < _NEARLY_ALL * len(own.sample)
     is_certain = own is None or reading.is_asked(field.name) or (own.is_headed(*strong) and not is_of_group)
     if own is None or is_certain or not weak or (tells and tells(own)):
         return
     others = [
         place
         for place in candidates(reading, field.name)
-        if (column := reading.seen(place)).share > 0.9
+        if (column := reading.seen(place)).share > _NEARLY_ALL
         and not column.says(*weak)
         and (tells or not fields_of(column.heading, reading.kind))
         and not (is_of_group and column.repeats)
@@ -311,8 +313,9 @@ def split_accounts(reading: Reading, code: str, name: str) -> None:
         reading.note("code_and_name", heading=heading)
 
     parts = _codes_and_names(cells.unique(column), are_paths=heading in reading.file_headings)
+    sides = zip(*parts.values(), strict=True)
     codes, names = (
-        cells.each(column, lambda text, at=at: parts.get(text, ("", ""))[at], schema.TEXT) for at in (0, 1)
+        cells.each(column, dict(zip(parts, side, strict=True)).get, schema.TEXT) for side in sides
     )
     if reading.kind == "ledger":
         # A posting's account may have no code. In a chart, such a row is a title.
@@ -333,5 +336,5 @@ def _codes_and_names(texts: Sequence[str], *, are_paths: bool) -> dict[str, tupl
     parts = {text: code_and_name(text) for text in texts}
     in_front = {text: match for text in texts if are_paths and (match := _CODE_FIRST.fullmatch(text))}
     counts = Counter(parts[text][0] or (in_front[text][1] if text in in_front else "") for text in texts)
-    own = {text: match.group(1, 2) for text, match in in_front.items() if counts[match[1]] == 1}
+    own = {text: (match[1], match[2]) for text, match in in_front.items() if counts[match[1]] == 1}
     return {text: parts[text] if parts[text][0] else own.get(text, parts[text]) for text in texts}

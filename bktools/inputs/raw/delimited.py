@@ -23,7 +23,7 @@ from bktools.inputs import cells
 from bktools.inputs.fields import fields_of
 from bktools.inputs.notes import damaged
 from bktools.inputs.raw.encoding import Reading, read_text
-from bktools.inputs.table import HEAD_ROWS, Body, RawTable, Rows, stacked
+from bktools.inputs.table import HEAD_ROWS, RawTable, Rows, stacked
 
 # Where several part the rows alike, a comma may be a decimal mark.
 _DELIMITERS = "\t;,|^~¢§¦"
@@ -112,15 +112,15 @@ def _raw_table(text: bytes, mark: str, source: str, *, has_quotes: bool) -> RawT
             others = regular_body(text, first_line=line, width=usual, delimiter=mark, has_quotes=has_quotes)
             if others is not None:
                 _refuse_cells(widest, (widest - usual) * len(others.lines), source, line)
-                body = stacked(rows.body(), others)
+                raw = stacked(rows.raw_table(), others)
                 break
         rows.add(line, *row)
         widest, count = max(widest, len(row)), count + len(row)
         _refuse_cells(widest, widest * len(rows) - count, source, line)
         widths += [len(row)] * (len(rows) <= HEAD_ROWS)
     else:
-        body = rows.body()
-    return RawTable(body.columns, body.lines, widths, delimiter=mark)
+        raw = rows.raw_table()
+    return replace(raw, widths=widths, delimiter=mark)
 
 
 def _refuse_cells(columns: int, missing: int, source: str, line: int) -> None:
@@ -192,7 +192,7 @@ _LINE_FEED, _CARRIAGE_RETURN, _QUOTE = b'\n\r"'
 
 def regular_body(
     text: bytes, *, first_line: int, width: int, delimiter: str, has_quotes: bool = True
-) -> Body | None:
+) -> RawTable | None:
     """Return the rows from a line of the text on (from 1), None where the text is not regular.
 
     Without `has_quotes`, a quote is a character like any other.
@@ -230,7 +230,7 @@ def regular_body(
     count = text.count(b"\n", begin, end) + 1
     # There are other rows than lines where some are empty, or a quoted cell has several.
     is_regular = table.num_rows == count
-    return Body(table.columns, np.arange(first_line, first_line + count)) if is_regular else None
+    return RawTable(table.columns, np.arange(first_line, first_line + count)) if is_regular else None
 
 
 def _are_around_cells(text: npt.NDArray[np.uint8], delimiter: str) -> bool:

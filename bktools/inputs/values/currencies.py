@@ -154,11 +154,6 @@ def _code(
     elif others:
         # Where an amount's heading names its currency, a column may be of another amount.
         choices = [_NONE] if source.is_column and not asked else []
-        choices += [
-            reading.table.choice("amount", place)
-            for place in candidates(reading, "amount")
-            if choices and not terms.currencies_in(reading.table.headings[place])
-        ]
         facts["word"] = source.heading
         reading.ask_of_rows("currency_contradiction", rows, choices, others=sorted(others), **facts)
     elif is_open and own in can_be:
