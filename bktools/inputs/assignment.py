@@ -288,7 +288,7 @@ def code_and_name(text: str) -> tuple[str, str]:
         code, name = code_and_name(path[2])
         return (code, name) if code and name else ("", text)
     if match := _CODE_FIRST.fullmatch(text):
-        return match[1], match[2]
+        return match[1].rstrip("."), match[2]
     if match := _CODE_BEHIND.fullmatch(text):
         return match[2], match[1]
     return (text.strip(), "") if _CODE_ALONE.fullmatch(text) else ("", text)

@@ -71,7 +71,10 @@ def read_delimited(
 
 
 def delimiter_of(text: bytes, kind: str) -> str:
-    """Return the delimiter under which most headings are known, then most rows are of one width."""
+    """Return the delimiter under which most headings are known, then most rows are of one width.
+
+    One that few lines have, under no known headings, is a mark of their texts: each line is one cell.
+    """
     head = "\n".join(text[:_SAMPLE_BYTES].decode(errors="replace").splitlines()[:_SAMPLE_LINES])
 
     def fitness(mark: str) -> tuple[int, int, int]:
@@ -81,7 +84,10 @@ def delimiter_of(text: bytes, kind: str) -> str:
         known = max((sum(map(bool, (fields_of(cell, kind) for cell in row))) for row in rows), default=0)
         return known if known > 1 else 0, count, width
 
-    return max([mark for mark in _DELIMITERS if mark in head] or [","], key=fitness)
+    best = max([mark for mark in _DELIMITERS if mark in head] or [","], key=fitness)
+    widths = [len(row) for row in _rows_of(head, best) if row]
+    are_texts = not fitness(best)[0] and sum(width > 1 for width in widths) * 2 < len(widths)
+    return next((mark for mark in _DELIMITERS if mark not in head), best) if are_texts else best
 
 
 def _known(text: str, kind: str) -> set[str]:

@@ -19,6 +19,7 @@ from bktools.errors import ConfigurationError
 from bktools.frames import schema
 from bktools.inputs import cells, terms
 from bktools.inputs.assignment import candidates, pairs_with_currency
+from bktools.inputs.fields import Column
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
 from bktools.inputs.values.amounts import Figures
@@ -169,15 +170,21 @@ def _code(
 def _columns_of_others(reading: Reading, own: str | None) -> list[int]:
     """Return the columns that hold currencies under an unknown heading, others than the company's own.
 
-    One whose heading says a foreign currency counts where each row has the same.
+    One whose heading says a foreign currency counts where each row has the same; one whose heading has a word
+    for a currency, whatever its words are.
     """
-    foreign = [
+    others = [
         place
         for place in reading.free()
-        if (column := reading.seen(place)).share == 1 and len(column.kinds) == 1 and column.are_currencies()
+        if (column := reading.seen(place)).share == 1
+        and ((len(column.kinds) == 1 and column.are_currencies()) or _says_currency(column))
     ]
-    likely = dict.fromkeys((*candidates(reading, "currency"), *foreign))
+    likely = dict.fromkeys((*candidates(reading, "currency"), *others))
     return [place for place in likely if {text.strip() for text in reading.seen(place).filled} != {own}]
+
+
+def _says_currency(column: Column) -> bool:
+    return column.says("currency") and column.most(str.isalpha, 1)
 
 
 def settle_foreign(reading: Reading, home: str | None) -> None:
