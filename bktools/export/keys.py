@@ -1,20 +1,10 @@
-"""How frames are joined: by texts in lower case and by amounts as plain text, with each key once."""
+"""How frames are joined: by texts in lower case, with each key once."""
 
 from __future__ import annotations
 
 import polars as pl
 
 c = pl.col
-
-
-def plain(amount: pl.Expr) -> pl.Expr:
-    """Return amounts as text without trailing zeros, so that amounts of two scales are compared exactly."""
-    text = amount.cast(pl.String)
-    return (
-        pl.when(text.str.contains(".", literal=True))
-        .then(text.str.strip_chars_end("0").str.strip_chars_end("."))
-        .otherwise(text)
-    )
 
 
 def lower(name: str) -> pl.Expr:

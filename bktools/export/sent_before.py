@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from bktools.export.keys import joined, lower, plain
+from bktools.export.keys import joined, lower
+from bktools.frames.facts import compared, plain
 from bktools.frames.schema import COMPARED, MAYBE_SENT
 
 c = pl.col
@@ -65,19 +66,11 @@ def _changes(rows: pl.DataFrame, history: pl.DataFrame, categories: pl.DataFrame
 
 def _lines(rows: pl.DataFrame) -> pl.DataFrame:
     """Return what is compared of each line as text, null where it is unknown, and the category's name."""
-
-    def text(name: str) -> pl.Expr:
-        if name not in rows.columns:
-            return pl.lit(None, pl.String)
-        column = c(name)
-        if name == "amount":
-            return plain(column)
-        column = column.cast(pl.String).str.strip_chars(" ")
-        return pl.when(column != "").then(column)
-
-    lines = rows.select(
-        "id", "split_line", "category_name", **{fact: text(name) for fact, name in FACT_COLUMNS.items()}
-    )
+    facts = {
+        fact: compared(fact, c(name)) if name in rows.columns else pl.lit(None, pl.String)
+        for fact, name in FACT_COLUMNS.items()
+    }
+    lines = rows.select("id", "split_line", "category_name", **facts)
     # In a split entry, each amount is compared with its category.
     is_part = (c.split_line > 0) & c.category.is_not_null()
     return lines.with_columns(

@@ -46,6 +46,8 @@ class Entry:
         Whether it was sent.
     has_own_description, has_own_document : bool
         Whether no other entry has its description, and its document.
+    is_single : bool
+        Whether no other entry has its amount on its account.
     describes : bool
         Whether its description names it without its supplier.
     """
@@ -65,6 +67,7 @@ class Entry:
     exported: int
     has_own_description: bool
     has_own_document: bool
+    is_single: bool
     describes: bool
 
     def text(self, fields: Iterable[str]) -> frozenset[str]:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
+from bktools.frames.facts import compared
 from bktools.frames.schema import COMPARED, ENTRY_DATA, to_pandas
 from bktools.frames.tables import in_memory, split_lines, tables_in_one_scale, with_column
 from bktools.ledger.booking_units import covered_by
@@ -71,7 +72,10 @@ def with_file(exported: pd.DataFrame, entries: Any) -> tuple[pd.DataFrame, set[s
         of_file, on=["key", "split_line"], how="left", suffix=OF_FILE, maintain_order="left"
     )
     both = [name for name in names if name in journal.columns]
-    differs = (_compared(name) != _compared(f"{name}{OF_FILE}") for name in both if name in COMPARED)
+    sides = (
+        (compared(name, pl.col(name + side)) for side in ("", OF_FILE)) for name in both if name in COMPARED
+    )
+    differs = (was != now for was, now in sides)
     changed = joined.filter(pl.any_horizontal(*differs))["key"]
     is_changed = pl.col("key").is_in(changed.implode())
     filled = joined.with_columns(
@@ -83,17 +87,6 @@ def with_file(exported: pd.DataFrame, entries: Any) -> tuple[pd.DataFrame, set[s
     )
     rows = filled.drop("key", *(f"{name}{OF_FILE}" for name in both)).to_arrow()
     return to_pandas(rows), {*changed}
-
-
-def _compared(name: str) -> pl.Expr:
-    """Return the expression of a fact by which an entry is compared with its file; null where unknown."""
-    column = pl.col(name)
-    if name.startswith("amount"):
-        return column
-    if name.startswith("date"):
-        return column.cast(pl.Date)
-    text = column.cast(pl.String).str.strip_chars()
-    return pl.when(text != "").then(text.str.to_lowercase() if name.startswith("category") else text)
 
 
 # ---- what a verification remembers of a ledger, and what moved since

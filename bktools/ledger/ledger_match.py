@@ -107,7 +107,7 @@ class LedgerMatch(Result):
         """Control totals in the ledger's currency, one row per account and month of the accounting system.
 
         An entry is exported in the month of its close, else of its date. It is compared in the month of its
-        posting, if it has one. With a period, its months are shown.
+        first posting, if it has one, with what corrects it later. With a period, its months are shown.
 
         account_code, account_name, month, currency; entries (how many are compared) and not_compared (how
         many are not: other currencies, days or accounts that are not known); postings; exported (the month's
@@ -223,9 +223,10 @@ class LedgerMatch(Result):
     def account_lines(self, where: str) -> list[str]:
         """Return a line for each of the first open accounts; `where` names the place of the others."""
         rows, words = self.open_accounts, self.words
+        count, of = (totals["account_code"].nunique(dropna=False) for totals in (rows, self.totals))
         if rows.empty:
-            return [words("total.agree", count=len(self.totals))] if len(self.totals) else []
-        lines = [words("total.open", count=len(rows), of=len(self.totals))]
+            return [words("total.agree", count=of)] if of else []
+        lines = [words("total.open", count=count, of=of)]
         for row in rows.head(SHOWN).to_dict("records"):
             account, *others = (
                 " ".join(str(row[name]) for name in names if not pd.isna(row[name]))

@@ -137,7 +137,7 @@ def reopened(papers: WorkingPapers, pieces: Sequence[Piece]) -> Matching:
         rows = zip(of_entry[beside].tolist(), amounts[beside].tolist(), own, strict=True)
         for group, cents, x in rows:
             due, near = int(matching.groups.due[group]), free.get((x.account, abs(cents)), ())
-            is_one = len(near) == 1 and near[0].takes_away(x) and papers.is_single(x)
+            is_one = len(near) == 1 and near[0].takes_away(x) and x.is_single
             if is_one or any(_may_be_about(x, due, cents, piece) for piece in near):
                 groups.add(group)
     return matching.without([*groups])

@@ -22,7 +22,8 @@ usually takes, such as 2 to 4.
    fixed share of its amount, by account or tax code: less its tax, or less the part of it that is input tax.
    The shares are solved from all vouchers together, and have to give most postings, to the cents of rounding.
    Where they are used, each account of a voucher, or each of its lines, is a voucher of its own; also where
-   that explains more entries, as beside a fee, or what is retained.
+   that explains more entries, as beside a fee, or what is retained. A receipt whose voucher has its gross has
+   the nets of that voucher, at whatever rate.
 5. Foreign entries compare by original amounts, if the ledger keeps them. Else an entry alone in its group has
    the amount of the one voucher, in its gate and on its account, that no other entry can have. No rate is
    estimated.
@@ -31,10 +32,11 @@ usually takes, such as 2 to 4.
    that only its own texts have, for a quarter.
 7. Stories tell each open or reopened group: booked (in the gate or late), left out, on another account,
    booked twice, taken back, of another amount. A story costs one for each mistake that it needs (late is one,
-   from a week on two; other words than the ledger's vouchers carry are two; the table in `stories` has all),
-   and one for each posting of the entries' kind that it leaves unexplained; two, if the posting's text names
-   an entry by its ID, its document, or its supplier and description. An entry gets a status where ALL
-   CHEAPEST STORIES AGREE on it. All else is open: a group, its difference, its candidates.
+   from a week on two, unless its text or its amount is of one entry alone; other words than the ledger's
+   vouchers carry are two; the table in `stories` has all), and one for each posting of the entries' kind that
+   it leaves unexplained; two, if the posting's text names an entry by its ID, its document, or its supplier
+   and description. An entry gets a status where ALL CHEAPEST STORIES AGREE on it. All else is open: a group,
+   its difference, its candidates.
 8. Missing is the last word: 80% of the entries that can be compared have their amount in the ledger, its days
    reach from the first to the last day of the gate, and nothing free may hold the entry (`lookalikes` has the
    list). Two entries of one account that cancel each other within a week are open: a ledger may book neither.
@@ -70,7 +72,7 @@ from bktools.ledger.foreign_facts import at_their_rates
 from bktools.ledger.leftovers import Kinds, on_their_accounts, pieces_left, reopened
 from bktools.ledger.lookalikes import Lookalikes, decide_missing, look_first
 from bktools.ledger.matching import DECIDABLE, Matching, matching_of, ranked_matchings
-from bktools.ledger.net_views import View, on_lines, on_nets
+from bktools.ledger.net_views import View, on_lines, on_nets, with_gross_facts
 from bktools.ledger.tax_rates import rates_of
 from bktools.ledger.telling import Telling, hold, leave_by_account, leave_open, likeliest, with_tax
 from bktools.ledger.verdict import Habits, Reason, Status, Verdict
@@ -162,9 +164,7 @@ def _judge(
     is_home = ~among(len(draft.gross), lines.row[is_original])[rows]
     draft.gross[rows[is_home]] = gross[is_home]
     entries, books, ranked = _without_tax(entries, books, ranked, style)
-    matching = ranked[0]
-    if not entries.is_home.all():
-        matching = matching_of(entries, books, matching.unit, like=matching)
+    matching = matching_of(entries, books, ranked[0].unit, like=ranked[0])
     papers = WorkingPapers(draft, entries, books, matching, covered)
     share = _decide(papers)
     return _habits_of(papers, share, currency), covered
@@ -249,7 +249,7 @@ def _without_tax(
     entries: Columns, books: AnnotatedPostings, ranked: list[Matching], style: str | None
 ) -> tuple[Columns, AnnotatedPostings, list[Matching]]:
     """Return entries, ledger and matchings without tax, where that explains as many entries."""
-    best, home = ranked[0], int(entries.is_home.sum())
+    best, home, gross, with_tax = ranked[0], int(entries.is_home.sum()), books, ranked
     views: list[View | None] = []
     if best.entries < home or best.unit.part == VOUCHER:
         views.append(on_nets(entries, books, ranked))
@@ -264,6 +264,8 @@ def _without_tax(
         # Beside vouchers of entries, lines have to show more: a fee, a stamp, or what is retained.
         if again and again[0].entries >= ranked[0].entries + (not is_odd):
             entries, books, ranked = own, ledger, again
+    if books is not gross:
+        entries = with_gross_facts(entries, gross, with_tax, ranked[0])
     return entries, books, ranked
 
 
@@ -297,7 +299,8 @@ def _decide(papers: WorkingPapers) -> float:
     is_few = share < DECIDABLE and papers.compared.sum() >= FEW
     by_chance = np.full(len(papers.matching.group), is_few) | ~kinds.is_kind[papers.matching.vouchers]
     papers.matching = papers.matching.only(~by_chance | _is_named(papers, by_chance.copy()))
-    practice.is_known, practice.last_entry = share >= KNOWN, int(papers.entries.day.max())
+    practice.is_known = share >= KNOWN
+    practice.days = int(papers.entries.day.min()), int(papers.entries.day.max())
     pieces, proven = pieces_left(papers, kinds), len(papers.matching.group)
     papers.matching = reopened(papers, pieces)
     if len(papers.matching.group) < proven:

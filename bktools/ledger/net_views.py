@@ -53,6 +53,37 @@ def on_nets(entries: Columns, books: AnnotatedPostings, ranked: Sequence[Matchin
     return None
 
 
+def with_gross_facts(
+    entries: Columns, books: AnnotatedPostings, ranked: Sequence[Matching], seen: Matching
+) -> Columns:
+    """Return the entries of a view, where the voucher of a receipt has its gross, with what that voucher has.
+
+    Such an entry is in no pair of the view: its tax is at another rate than most on its account have.
+
+    Parameters
+    ----------
+    entries : Columns
+        The entries of the view.
+    books, ranked : AnnotatedPostings, sequence of Matching
+        The ledger and its matchings with tax.
+    seen : Matching
+        The matching of the view.
+    """
+    cents, is_home = entries.cents.copy(), entries.is_home.copy()
+    is_sum = seen.groups.size[seen.groups.of_entry] > 1
+    is_asked = ~np.isin(entries.e, seen.groups.entries.e[seen.has_pair | is_sum])
+    for matching in (one for one in ranked if not one.unit.is_sum):
+        own = matching.only(matching.is_singular)
+        v = np.full(len(own.groups.size), NONE)
+        v[own.group] = own.vouchers
+        at = np.searchsorted(entries.e, own.groups.entries.e)
+        cell = books.cells_at(v[own.groups.of_entry], own.groups.entries.account)
+        is_alone = sums(cell, len(books.net) + 1)[cell] == 1
+        is_fact = (cell >= 0) & is_alone & is_asked[at]
+        cents[at[is_fact]], is_home[at[is_fact]] = books.net[cell[is_fact]], True
+    return entries.also(cents=cents, is_home=is_home)
+
+
 def _in_place(groups: EntryGroups, books: AnnotatedPostings, gate: Gate) -> Numbers:
     """Return by group the voucher in its gate that shares most accounts with it.
 

@@ -14,6 +14,8 @@ from bktools.ledger.verdict import Status
 
 # Cents. A slip of the pen is often of whole units: such a difference names no entry.
 UNIT = 100
+# Days after which a monthly charge comes again, with a weekend before or after.
+MONTH = (26, 34)
 
 
 @dataclass
@@ -38,8 +40,8 @@ class Practice:
         The texts of an entry that nine in ten vouchers carry, together.
     is_known : bool
         Whether enough agrees to call an entry missing.
-    last_entry : int
-        The day of the last entry.
+    days : tuple of int
+        The days of the first and the last entry.
     free : FreePieces
         The pieces that may hold open groups.
     """
@@ -53,7 +55,7 @@ class Practice:
     taxes: Sequence[int] = (0,)
     carried: tuple[str, ...] | None = None
     is_known: bool = False
-    last_entry: int = 0
+    days: Gate = (0, 0)
     free: FreePieces = field(default_factory=FreePieces)
 
     # ---- days
@@ -66,12 +68,27 @@ class Practice:
         """Return how many mistakes a piece outside of its gate needs.
 
         Before its entries, or a week after the gate, it is as likely of another matter, such as the next
-        month's charge, unless it has words of an entry alone in the days of the entries.
+        month's charge, unless it has words of an entry alone in the days of the entries, or its amount alone.
         """
         is_soon = group.start <= piece.day <= group.due + self.gate[1] + UNDER_A_WEEK
-        is_in_days = piece.day <= self.last_entry + self.gate[1]
+        is_in_days = piece.day <= self.days[1] + self.gate[1]
         is_named = is_in_days and any(x.is_named_alone_in(piece.text) for x in group.entries)
-        return 1 if is_soon or is_named else 2
+        return 1 if is_soon or is_named or any(self._has_its_amount(piece, x) for x in group.entries) else 2
+
+    def _has_its_amount(self, piece: Piece, x: Entry) -> bool:
+        """Whether a later piece has an entry's words, and its amount, which no other entry or piece has.
+
+        An amount of whole units may be met again, and a monthly charge. Any other charge that comes again
+        within a month would be an entry, too, as long before this one as the piece comes after it, or after.
+        """
+        late = piece.day - x.day
+        is_alone = x.is_single and self.free.of_size.get((x.account, abs(x.cents)), ()) == [piece]
+        is_own = is_alone and piece.gross == x.cents and x.exported % UNIT != 0
+        if not is_own or self.carried is None or self.denies([x], piece.text):
+            return False
+        is_in_days = self.days[0] <= x.day - late or x.day + late <= self.days[1]
+        is_less = 0 < late < MONTH[0] + self.gate[0]
+        return (is_less and is_in_days) or late > MONTH[1] + self.gate[1]
 
     def is_near(self, group: Group, piece: Piece, x: Entry) -> bool:
         """Whether a piece that names an entry may be of it.
@@ -79,7 +96,7 @@ class Practice:
         It is on time, or a second one in the entries' days, or has words of the entry alone, or is a
         correction: it moves, takes back, or is smaller than half of the entry.
         """
-        if self.is_on_time(group, piece) or group.due < piece.day <= self.last_entry + self.gate[1]:
+        if self.is_on_time(group, piece) or group.due < piece.day <= self.days[1] + self.gate[1]:
             return True
         is_after = piece.day >= x.day and piece.day - max(group.due, x.day) <= CORRECTED
         is_small = piece.gross * x.cents <= 0 or 2 * abs(piece.gross) < abs(x.cents)

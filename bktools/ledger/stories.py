@@ -11,7 +11,7 @@ A story has the pieces of the ledger that are the group's own, and what became o
                          open, if the amount is the entry's without another of the ledger's taxes; booked, if
                          the net is the entry's, and a cent of the tax is rounded
     late                 a piece after the gate: one more; before the group, or a week after the gate: two
-                         more, without words of the entry alone
+                         more, without words, or an amount, of the entry alone
     in other words       a piece whose text is of no entry of the group: two more
     two mistakes         a sum in its place that no single mistake explains: two, and the entries are open;
                          one, if whole units are the difference, as a slip of the pen makes it

@@ -103,7 +103,8 @@ def _totals(matched: MatchedTables) -> pd.DataFrame:
     """Return the sums of both sides by account and month, in the ledger's currency.
 
     The postings of an account and a month are those that the accounting system adds up. An entry is exported
-    in the month of its close, else of its date, and compared in that of its posting, if it has one.
+    in the month of its close, else of its date, and compared in that of its first posting, if it has one;
+    what corrects it in another month belongs there, too.
     """
     postings, entries = matched.postings, matched.entries
     # Of postings that may hold an open entry, only those count whose sum is compared with its group's; and an
@@ -116,8 +117,9 @@ def _totals(matched: MatchedTables) -> pd.DataFrame:
     is_matched, cents = pl.col("group") >= 0, pl.col("cents")
     ledger = pl.when("is_home").then("cents").otherwise(0)
     postings = postings.with_columns(ledger=ledger, is_held=pl.Series(is_held) | is_matched)
-    held = postings.filter(is_matched).group_by(OF_GROUP)
-    of_group = held.agg(moved=pl.min("month"), in_group=pl.sum("ledger"))
+    held = postings.filter(is_matched)
+    of_group = held.group_by(OF_GROUP).agg(moved=pl.min("month"), in_group=pl.sum("ledger"))
+    later = held.join(of_group, on=OF_GROUP, nulls_equal=True).filter(pl.col("month") > pl.col("moved"))
     entries = entries.with_columns(
         first=postings["month"].gather(pl.Series(first).replace(-1, None)),
         is_compared=pl.col("status") != Status.NOT_COMPARABLE,
@@ -144,6 +146,8 @@ def _totals(matched: MatchedTables) -> pd.DataFrame:
             of_other_months=-exported,
         ),
         entries.filter("is_compared").select("account", "month", of_other_months=exported),
+        later.select("account", "month", of_other_months="ledger"),
+        later.select("account", month="moved", of_other_months=-pl.col("ledger")),
         groups.agg(on_other_accounts=pl.when(is_home).then(-more), foreign=pl.when(~is_home).then(more)),
         postings.select(
             "account",

@@ -63,7 +63,7 @@ class Telling:
         # No entry is decided while a piece that names it, or takes it alone away, is left unexplained.
         unexplained = [piece for number, piece in pieces.items() if number not in always]
         named = {e: piece for piece in unexplained for e in self.practice.free.named.get(piece.id, ())}
-        singles = [x for group in groups for x in group.entries if self.papers.is_single(x)]
+        singles = [x for group in groups for x in group.entries if x.is_single]
         named |= {x.e: piece for x in singles for piece in unexplained if piece.takes_away(x)}
         for group in groups:
             shown = [pieces[one] for one in search.used(group.number)] if possible else []
@@ -111,7 +111,7 @@ class Telling:
 
     def _own_first(self, x: Entry, shown: Sequence[Piece]) -> Sequence[Piece]:
         """Return pieces: first those not reversed, of these the entry's own one, then the largest."""
-        is_single = self.papers.is_single(x)
+        is_single = x.is_single
 
         def place(piece: Piece) -> tuple[bool, bool, int]:
             is_back = any(one.takes_back(piece) and one.id > piece.id for one in shown)
@@ -211,7 +211,7 @@ class Telling:
             return (
                 bool(piece.gross)
                 and len(own) == 1
-                and all(self.papers.is_single(x) and x.account in piece.nets for x in own[0])
+                and all(x.is_single and x.account in piece.nets for x in own[0])
             )
         if (
             not piece.gross
@@ -224,7 +224,7 @@ class Telling:
             is_soon = practice.gate[0] <= late < practice.gate[1] + UNDER_A_WEEK
             is_own = practice.carried is not None and is_soon
         else:
-            is_own = practice.carried is not None or all(self.papers.is_single(x) for x in group.entries)
+            is_own = practice.carried is not None or all(x.is_single for x in group.entries)
         return is_own and group.accounts <= piece.nets.keys()
 
 

@@ -75,7 +75,7 @@ class WorkingPapers:
         """
         self.entries, self._describes = entries, describes
         self._objects: dict[int, Entry] = {}
-        for name in ("receipts", "_lots", "_are_own"):
+        for name in ("receipts", "_are_own"):
             self.__dict__.pop(name, None)
         if len(entries) <= MANY:
             self.of(entries.e.tolist())
@@ -134,20 +134,12 @@ class WorkingPapers:
         receipt, first = number(entries.id if (entries.id >= 0).all() else entries.e)
         return sums(receipt, len(first), entries.cents)[receipt]
 
-    def is_single(self, x: Entry) -> bool:
-        """Whether no other entry has an entry's amount on its account."""
-        lot = x.account * 2**40 + abs(x.cents)
-        first, last = np.searchsorted(self._lots, (lot, lot + 1))
-        return bool(last - first == 1)
-
     @functools.cached_property
-    def _lots(self) -> Numbers:
-        return np.sort(self.entries.account * 2**40 + np.abs(self.entries.cents))
-
-    @functools.cached_property
-    def _are_own(self) -> tuple[Flags, Flags]:
-        """By entry: whether its description, and its document, is of no other receipt."""
-        return self._is_own("description"), self._is_own("document")
+    def _are_own(self) -> tuple[Flags, Flags, Flags]:
+        """By entry: whether its description, its document, and its amount are of it alone."""
+        lot, first = number(self.entries.account * 2**40 + np.abs(self.entries.cents))
+        is_single = (sums(lot, len(first)) == 1)[lot]
+        return self._is_own("description"), self._is_own("document"), is_single
 
     def _is_own(self, name: str) -> Flags:
         """Return by entry whether its text is of no other receipt."""
