@@ -397,6 +397,12 @@ def held_back(journal: Journal, company_id: str, sent: pa.Table, month: str | No
     return table_of([wanted], HELD)
 
 
+def held_in_closes(journal: Journal, company_id: str) -> pa.Table:
+    """Return the entries that the last close of each month held back, or had in its books, by month."""
+    last_closes = {str(close["period"]): close for close in closes_of(journal, company_id)}
+    return table_of([[*_held_in(last_closes[month] for month in sorted(last_closes))]], HELD)
+
+
 def entries_met(journal: Journal, company_id: str) -> set[str]:
     """Return the IDs of a company's entries that were sent, or that an applied close held back."""
     held = {row["entry_id"] for row in _held_in(closes_of(journal, company_id))}
