@@ -25,7 +25,7 @@ from bktools.ledger.exported import months_of, moved, of_other_months, remembere
 from bktools.ledger.findings import ANOTHER_MONTH
 from bktools.ledger.match import match_ledger
 from bktools.ledger.settlements import Sending, Settlement, settlements
-from bktools.ledger.verdict import ARRIVED, Reason
+from bktools.ledger.verdict import ARRIVED, UNPROVEN, Reason
 from bktools.service import Service
 from bktools.wording import Sentence, Words, numbers, words
 
@@ -61,12 +61,14 @@ class Verification:
         """Months and company: the head of every page."""
         return " \N{MIDDLE DOT} ".join([self.words("verification.title", months=self.months), self.company])
 
-    @property
-    def corrected(self) -> list[dict[str, str]]:
-        """The changed entries that are booked as they are now: the facts of each line that are compared."""
-        entries = self.match.entries
+    def corrected(self, *, by_word: bool = False) -> list[dict[str, str]]:
+        """Return the changed entries that are booked as they are now: the compared facts of each line.
+
+        What no ledger proves or refutes is booked where a person's word says it.
+        """
+        entries, statuses = self.match.entries, (*ARRIVED, *(UNPROVEN if by_word else ()))
         is_changed = entries["entry_id"].str.lower().isin([*self.changed])
-        has_arrived = entries["status"].isin([status.code for status in ARRIVED])
+        has_arrived = entries["status"].isin([status.code for status in statuses])
         table, names = in_memory(entries[is_changed & has_arrived]), ("entry_id", "split_line", *COMPARED)
         rows = zip(*(texts_of(table, name) for name in names), strict=True)
         facts = (zip(names, row, strict=True) for row in rows)
@@ -167,7 +169,10 @@ def record(
     ]
     about = {"name": verification.ledger, "sha256": postings.attrs["bktools"]["sha256"], **span}
     facts: dict[str, Any] = {"result": match.counts, "differences": differences}
-    facts |= {"entries": remembered(postings, month), "corrected": verification.corrected}
+    facts |= {
+        "entries": remembered(postings, month),
+        "corrected": verification.corrected(by_word=bool(reason)),
+    }
     with open_for_writing(service.settings) as journal:
         record_verification(journal, company, month, by=by, ledger=about, **facts)
 

@@ -193,7 +193,7 @@ PERIODS = _schema(
     "in_books count, in_books_amount money, "
     "held_back count, held_back_amount money, open count, open_amount money, prepared_by text, "
     "approved_by text, applied_at instant, changed_by text, changed_at instant, reason text, "
-    "verified_by text, verified_at instant, verified_against text, verified_result text",
+    "verified_by text, verified_at instant, verified_against text, verified_result text, unverified count",
 )
 
 # Changes of the states of batches. `before` is null for a new batch.

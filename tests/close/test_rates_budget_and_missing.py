@@ -138,7 +138,10 @@ def test_every_currency_stands_in_the_own_one_too(months: Months):
     assert close.home_currency == months.again.home_currency == "EUR"
     assert months.again.figures.spent.home == close.figures.spent.home
     spent = sum(cent for cent, fate in zip(cents, rows["fate"], strict=True) if fate in SPENT)
-    assert f"All currencies, at the rates given: EUR\N{NO-BREAK SPACE}{spent:,}" in report_of(close).decode()
+    assert (
+        f"Spent in October 2026, all currencies at the rates given: EUR\N{NO-BREAK SPACE}{spent:,}"
+        in report_of(close).decode()
+    )
     # Converted, the largest currencies come first, and the largest entries are of all of them.
     of_currency = pd.Series(cents).groupby(rows["currency"]).sum().abs()
     others = of_currency.drop("EUR").sort_values(ascending=False).index
