@@ -37,6 +37,7 @@ _TEXTS = (
     "category_name",
     "employee_id",
     "employee_name",
+    "cost_centre",
     "tax_code",
     "supplier",
     "description",

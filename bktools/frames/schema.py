@@ -169,12 +169,13 @@ MAYBE_SENT = ("ACCEPTED", *IN_DOUBT)
 # The data that the journal keeps of each entry when it is sent, null where it was unknown.
 _ENTRY_DATA = (
     "date date, amount money, currency text, category_id text, category_name text, account_code text, "
-    "account_name text, employee_id text, employee_name text, supplier text, description text, tax_code text"
+    "account_name text, employee_id text, employee_name text, supplier text, description text, "
+    "cost_centre text, tax_code text"
 )
 ENTRY_DATA = _columns(_ENTRY_DATA)
 
 # The fields of these that are compared when an entry comes again.
-COMPARED = ("date", "amount", "currency", "category_id", "tax_code", "supplier")
+COMPARED = ("date", "amount", "currency", "category_id", "cost_centre", "tax_code", "supplier")
 
 EXPORTED_ENTRIES = _schema(
     "entry_id text, batch_id text, company_id text, state text",
