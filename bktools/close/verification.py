@@ -15,11 +15,12 @@ from bktools.errors import ArgumentError
 from bktools.frames.names import with_names
 from bktools.frames.schema import COMPARED, MAYBE_SENT
 from bktools.frames.tables import in_memory, texts_of
-from bktools.journal.export_jobs import load_export_jobs
-from bktools.journal.journal import Journal
+from bktools.journal.export_jobs import history_of
+from bktools.journal.records import Event
 from bktools.journal.statements import record_verification, verifications_of
+from bktools.journal.tables import frame_of
 from bktools.journal.unknown_outcomes import sendings_in_doubt
-from bktools.journal.writing import open_for_writing
+from bktools.journal.writing import open_for_writing, open_up_to_date
 from bktools.ledger import LedgerMatch
 from bktools.ledger.exported import months_of, moved, of_other_months, remembered, with_file
 from bktools.ledger.findings import ANOTHER_MONTH
@@ -117,7 +118,10 @@ def verify(
     explained : sequence of str
         Vouchers that a person looked up and that hold none of the entries.
     """
-    exported = load_export_jobs(company, entries=True, service=service)
+    with open_up_to_date(service.settings) as journal:
+        history, doubts = history_of(journal, "entries", company), sendings_in_doubt(journal, company)
+        verified = verifications_of(journal, company, month) if month else []
+    exported = frame_of(history, "export jobs", service)
     exported, changed = exported[exported["state"].isin(MAYBE_SENT)], set[str]()
     if entries is not None:
         exported, changed = with_file(exported, with_names(in_memory(entries), **(tables or {})))
@@ -128,7 +132,7 @@ def verify(
     match = match_ledger(exported, postings, period=month or span, **options)
     sendings = {
         batch: Sending(*sending)
-        for batch, sending in sendings_in_doubt(company, service=service).items()
+        for batch, sending in doubts.items()
         if month is None or batch in {*match.entries["batch_id"]}
     }
     match = replace(match, unchecked=(*of_other_months(exported, postings, month, texts), *match.unchecked))
@@ -140,7 +144,7 @@ def verify(
         ledger=Path(str(postings.attrs["bktools"]["source"])).name,
         months=_months(month, span, texts),
         verified_at=dt.datetime.now(dt.UTC),
-        moved=_moved(service, company, month, postings, texts),
+        moved=_moved(verified[-1], postings, texts) if verified else [],
         changed=changed,
         has_arrived=match.has_arrived and (len(match.entries) > 0 or exported.empty),
     )
@@ -177,18 +181,9 @@ def record(
         record_verification(journal, company, month, by=by, ledger=about, **facts)
 
 
-def _moved(
-    service: Service, company: str, month: str | None, postings: pd.DataFrame, texts: Words
-) -> list[str]:
+def _moved(last: Event, postings: pd.DataFrame, texts: Words) -> list[str]:
     """Return what moved in a month's ledger since it was verified last: a head, and a line an account."""
-    if month is None:
-        return []
-    with Journal(service.settings) as journal:
-        verified = verifications_of(journal, company, month)
-    if not verified:
-        return []
-    last = verified[-1]
-    changes = moved(last.facts["entries"], remembered(postings, month))
+    changes = moved(last.facts["entries"], remembered(postings, str(last.period)))
     head = texts(f"verification.{'moved_since' if changes else 'nothing_moved'}", at=last.at, by=last.person)
     amounts = ({**change, "amount": texts.amount(change["amount"], None)} for change in changes)
     return [head, *(texts("verification.moved", **change) for change in amounts)]

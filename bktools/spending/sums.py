@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import polars as pl
@@ -32,19 +32,24 @@ from bktools.frames.tables import (
 from bktools.spending.rates import ExchangeRates, in_own_currency, rates_of, with_home
 from bktools.wording import Sentence, Words, words
 
-# A key of `by`: the columns that show it, and the identifier that tells two of the same name apart.
-KEYS: dict[str, tuple[tuple[str, ...], str | None]] = {
-    "category": (("category_name",), "category_id"),
-    "account": (("account_code", "account_name"), None),
-    "employee": (("employee_name",), "employee_id"),
-    "supplier": (("supplier",), None),
-    "cost_centre": (("cost_centre",), None),
-    "company": (("company_id",), None),
-    "month": (("month",), None),
+
+class Key(NamedTuple):
+    """A key of `by`: the columns that show it, the identifier behind them, and the frame that names it."""
+
+    names: tuple[str, ...]
+    identifier: str | None = None
+    frame: str = ""
+
+
+KEYS = {
+    "category": Key(("category_name",), "category_id", "categories"),
+    "account": Key(("account_code", "account_name")),
+    "employee": Key(("employee_name",), "employee_id", "employees"),
+    **{name: Key((name,)) for name in ("supplier", "cost_centre")},
+    "company": Key(("company_id",)),
+    "month": Key(("month",)),
 }
-# The frames that have the names of a key.
-FRAMES = {"category": "categories", "employee": "employees"}
-KEY_COLUMNS = {name for names, identifier in KEYS.values() for name in (*names, identifier)}
+KEY_COLUMNS = {name for key in KEYS.values() for name in (*key.names, key.identifier)}
 # Keys that entries may get from something else than a column of their own.
 ADVISED = ("account", "month")
 MONEY = ("amount", "currency")
@@ -239,13 +244,13 @@ def lines_of(
     shown: dict[str, str] = {}
     first: list[str] = []
     for key in keys:
-        of_key = _key(rows, key, words(language) if FRAMES.get(key) in frames else None)
+        named = KEYS.get(key, Key((key,)))
+        of_key = _key(rows, key, words(language) if named.frame in frames else None)
         if not of_key:
             code = f"no_key_{key}" if key in ADVISED else "no_key"
             raise InputError(Sentence(f"error.{code}", key=words().name("key", key), **facts), source=source)
-        names, _ = KEYS.get(key, ((key,), None))
         columns |= of_key
-        shown |= {name: missing_text(key, language) if name == names[0] else "" for name in names}
+        shown |= dict.fromkeys(named.names, "") | {named.names[0]: missing_text(key, language)}
         first = first or [*of_key]
     places = {name: f"key {number}" for number, name in enumerate(columns)}
     for name, column in columns.items():
@@ -299,7 +304,7 @@ def keys_of(by: str | Sequence[str], *entries: Any) -> list[str]:
     Refuse what is no key.
     """
     keys = [by] if isinstance(by, str) or not isinstance(by, Iterable) else list(by)
-    named = {names[0]: key for key, (names, _) in KEYS.items()}
+    named = {key.names[0]: name for name, key in KEYS.items()}
     headed = {
         heading: named.get(field, field)
         for frame in entries
@@ -320,8 +325,8 @@ def columns_of(keys: Sequence[str]) -> set[str]:
     wanted = {*MONEY, *NAMING, *keys, *("date", "id", "split_line", "line", "approved", "entries")}
     wanted |= {"category_id", "company_id", "split_lines"}
     for key in keys:
-        names, identifier = KEYS.get(key, ((), None))
-        wanted |= {*names, identifier or key}
+        known = KEYS.get(key, Key(()))
+        wanted |= {*known.names, known.identifier or key}
     return wanted
 
 
@@ -330,7 +335,7 @@ def _key(rows: pa.Table, key: str, texts: Words | None) -> dict[str, pa.ChunkedA
 
     `texts` name groups that are not in the frames; without them, a group without a name is shown by its ID.
     """
-    names, identifier = KEYS.get(key, ((key,), None))
+    names, identifier, _ = KEYS.get(key, Key((key,)))
     if key == "month" and "date" in rows.column_names:
         return {"month": months_in(rows)}
     known = {name: _text(rows[name]) for name in (*names, identifier) if name in rows.column_names}
