@@ -138,7 +138,11 @@ BLOCKS: dict[str, Callable[[], str]] = {
         "kind or option, what it does", ((f"`{name}`", text) for name, text in (KINDS | OPTIONS).items())
     ),
     "exit codes": lambda: table(
-        "code, meaning, what to do", ((f"{code:d}", code.text, code.to_do) for code in Exit)
+        "code, meaning, what to do",
+        (
+            (f"{code:d}", ENGLISH.name("exit", code.name), ENGLISH(f"exit.{code.name.lower()}.do"))
+            for code in Exit
+        ),
     ),
 }
 

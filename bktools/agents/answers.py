@@ -9,6 +9,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from bktools.wording import words
+
 Facts = dict[str, Any]
 
 # An assistant pays for each letter. Items are those of a list, or the rows of a table.
@@ -41,8 +43,9 @@ def plain(value: Any) -> Any:
         case Mapping():
             return {visible(str(name)): plain(each) for name, each in value.items()}
         case list() | tuple():
-            more = [f"… and {len(value) - MOST_ITEMS:,} more"] if len(value) > MOST_ITEMS else []
-            return [*map(plain, value[:MOST_ITEMS]), *more]
+            more = len(value) - MOST_ITEMS
+            ends = [words()("agent.more", count=more)] if more > 0 else []
+            return [*map(plain, value[:MOST_ITEMS]), *ends]
         case Command() | Path():
             return str(value)
         case Decimal():

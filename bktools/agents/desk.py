@@ -19,6 +19,7 @@ from bktools.agents.answers import MOST_ITEMS, Command, Facts
 from bktools.agents.folders import Folders, summary, table_of
 from bktools.caller import in_shell
 from bktools.errors import ArgumentError, BktoolsError
+from bktools.wording import Sentence
 
 Kind = Literal["chart", "entries", "ledger"]
 FilePath = Annotated[str, Field(description="A file below the folders of the server.")]
@@ -160,7 +161,8 @@ class Desk:
         """
         rows = table_of(self.folders.file(file))
         if unknown := {*(where or {})} - {*rows.columns}:
-            raise ArgumentError("where", f"must name columns: {', '.join(rows.columns)}", min(unknown))
+            columns = Sentence("agent.columns", columns=", ".join(rows.columns))
+            raise ArgumentError("where", columns, min(unknown))
         rows = rows.filter(*(pl.col(column) == value for column, value in (where or {}).items()))
         shown = rows.slice(from_row - 1, MOST_ITEMS).to_dicts()
         return {"rows_in_all": len(rows), "from_row": from_row, "rows": shown}
@@ -209,12 +211,13 @@ def adapter(desk: Desk, tool: str) -> TypeAdapter[Call | Facts]:
 async def answer(desk: Desk, tool: str, arguments: Mapping[str, Any]) -> Facts:
     """Check the arguments of a tool, run its command, and return the answer as facts."""
     if tool not in TOOLS:
-        raise ArgumentError("tool", f"must be one of {', '.join(TOOLS)}", tool)
+        raise ArgumentError("tool", Sentence("rule.one_of", choices=", ".join(TOOLS)), tool)
     try:
         call = adapter(desk, tool).validate_python(ArgsKwargs((), dict(arguments)))
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
-        raise ArgumentError(".".join(map(str, first["loc"])), f"is refused: {first['msg']}") from None
+        named = ".".join(map(str, first["loc"]))
+        raise ArgumentError(named, Sentence("agent.refused", why=first["msg"])) from None
     if not isinstance(call, Call):
         return dict(call)
     facts = await run(call)
@@ -246,4 +249,4 @@ async def run(call: Call) -> Facts:
     try:
         return dict(json.loads(done.stdout))
     except ValueError:
-        raise BktoolsError("its process ended without an answer, such as for lack of memory") from None
+        raise BktoolsError(Sentence("agent.no_answer")) from None

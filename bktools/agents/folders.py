@@ -12,6 +12,7 @@ import polars as pl
 from bktools import disk
 from bktools.agents.answers import Facts
 from bktools.errors import ArgumentError, InputError
+from bktools.wording import Sentence
 
 # The folder of all results, in the first of the named ones.
 RESULTS = "bktools-prepared"
@@ -45,9 +46,7 @@ class Folders:
         # One sentence for all: an assistant may not ask which files exist elsewhere.
         is_below = any(real.is_relative_to(root) for root in self.roots)
         if not is_below or not real.is_file() or not str(real).isprintable():
-            raise ArgumentError(
-                "path", "must be a file below the folders that were named with --folder", path
-            )
+            raise ArgumentError("path", Sentence("agent.outside"), path)
         return real
 
     def new(self, tool: str) -> Path:
@@ -56,7 +55,7 @@ class Folders:
         with disk.storage_errors(results):
             results.mkdir(mode=disk.PRIVATE_FOLDER, exist_ok=True)
             if results.is_symlink():
-                raise ArgumentError("folder", "must hold no links in place of results", str(results))
+                raise ArgumentError("folder", Sentence("agent.link"), str(results))
             return Path(tempfile.mkdtemp(prefix=f"{tool}-", dir=results))
 
 
@@ -65,7 +64,7 @@ def table_of(file: Path) -> pl.DataFrame:
     try:
         return pl.read_csv(file, infer_schema=False)
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"is no CSV file: {error}", source=file.name) from None
+        raise InputError(Sentence("agent.no_csv", why=str(error)), source=file.name) from None
 
 
 def summary(file: Path) -> Facts:

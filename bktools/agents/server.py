@@ -22,6 +22,7 @@ import bktools
 from bktools.agents.answers import text_of
 from bktools.agents.desk import TOOLS, Desk, adapter, answer
 from bktools.errors import BktoolsError
+from bktools.wording import Sentence
 
 # Commands that run at the same time; more wait. Each may hold a whole month in memory.
 AT_ONCE = 2
@@ -51,8 +52,8 @@ def serve(desk: Desk, described: Callable[[Exception], dict[str, Any]]) -> None:
         except Exception as error:  # noqa: BLE001 - an assistant gets every error as data
             # Its text may hold anything: it is for whoever runs the server.
             traceback.print_exception(error)
-            failed = BktoolsError(f"failed unexpectedly ({type(error).__name__}): see the server's log")
-            facts = {"error": described(failed)}
+            unexpected = Sentence("agent.unexpected", kind=type(error).__name__)
+            facts = {"error": described(BktoolsError(unexpected))}
         content = [TextContent(type="text", text=text_of(facts))]
         return CallToolResult(content=content, is_error="error" in facts)
 

@@ -7,7 +7,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn
 
 from bktools import errors
 from bktools.cli.output import tell
@@ -17,45 +17,35 @@ from bktools.wording import LANGUAGES, words
 
 
 class Exit(IntEnum):
-    """Exit codes of the commands: number, meaning, and the next step for programs that read no messages."""
+    """Exit codes of the commands; `wording` has what each means, and the next step."""
 
-    text: str
-    to_do: str
-
-    def __new__(cls, code: int, text: str, to_do: str) -> Self:
-        """Return the member that is the number of its code."""
-        made = int.__new__(cls, code)
-        made._value_, made.text, made.to_do = code, text, to_do
-        return made
-
-    DONE = 0, "done", "nothing"
-    FAILED = 1, "failed", "report it with the output of --verbose and of bktools --version"
+    DONE = 0
+    FAILED = 1
     # The parser's own.
-    USAGE = 2, "wrong option", "correct the command; --help lists its options"
-    CONFIGURATION = 3, "configuration", "correct the setting; bktools config shows all values and sources"
-    INPUT = 4, "a file or an argument cannot be used", "correct the file or the argument that is named"
-    UNREACHABLE = 5, "no connection to the service", "run again later; bktools check tests the connection"
-    REFUSED = 6, "credentials refused", "renew the token or ask for its permission, then bktools check"
-    SERVICE = 7, "the service failed", "run the command again later"
-    STORAGE = 8, "a file or the storage failed", "free or repair the disk, then run the command again"
-    JOURNAL = 9, "the journal refuses", "a person decides: the message names the step"
-    INCOMPLETE = (
-        10,
-        "part of the work was not done, as listed",
-        "a person reads the list, unknown outcomes first",
-    )
-    FINDINGS = 11, "findings, as --fail-on asks", "a person works on the findings"
-    SOME_COMPANIES = (
-        12,
-        "some companies failed, the others are done",
-        "run again: only these are asked for",
-    )
-    INTERRUPTED = 130, "interrupted", "run the command again: completed steps are skipped"
+    USAGE = 2
+    CONFIGURATION = 3
+    INPUT = 4
+    UNREACHABLE = 5
+    REFUSED = 6
+    SERVICE = 7
+    STORAGE = 8
+    JOURNAL = 9
+    INCOMPLETE = 10
+    FINDINGS = 11
+    SOME_COMPANIES = 12
+    INTERRUPTED = 130
+
+    @property
+    def to_do(self) -> str:
+        """The next step, for programs that read no messages."""
+        return words()(f"exit.{self.name.lower()}.do")
 
 
 def exit_codes() -> str:
-    """Return the sentence about the exit codes."""
-    return f"Exit codes: {', '.join(f'{code:d} {code.text}' for code in Exit)}."
+    """Return the sentence about the exit codes, in the language of help."""
+    texts = words(LANGUAGES[0])
+    codes = (f"{code:d} {texts.name('exit', code.name)}" for code in Exit)
+    return f"Exit codes: {', '.join(codes)}."
 
 
 # By error, its exit code and the page of the guide about it. The first class that fits decides.

@@ -15,17 +15,18 @@ from bktools.errors import ArgumentError
 from bktools.frames.names import with_names
 from bktools.frames.schema import COMPARED, MAYBE_SENT
 from bktools.frames.tables import in_memory, texts_of
-from bktools.journal.export_jobs import load_export_jobs
-from bktools.journal.journal import Journal
+from bktools.journal.export_jobs import history_of
+from bktools.journal.records import Event
 from bktools.journal.statements import record_verification, verifications_of
+from bktools.journal.tables import frame_of
 from bktools.journal.unknown_outcomes import sendings_in_doubt
-from bktools.journal.writing import open_for_writing
+from bktools.journal.writing import open_for_writing, open_up_to_date
 from bktools.ledger import LedgerMatch
 from bktools.ledger.exported import months_of, moved, of_other_months, remembered, with_file
 from bktools.ledger.findings import ANOTHER_MONTH
 from bktools.ledger.match import match_ledger
 from bktools.ledger.settlements import Sending, Settlement, settlements
-from bktools.ledger.verdict import ARRIVED, Reason
+from bktools.ledger.verdict import ARRIVED, UNPROVEN, Reason
 from bktools.service import Service
 from bktools.wording import Sentence, Words, numbers, words
 
@@ -61,12 +62,14 @@ class Verification:
         """Months and company: the head of every page."""
         return " \N{MIDDLE DOT} ".join([self.words("verification.title", months=self.months), self.company])
 
-    @property
-    def corrected(self) -> list[dict[str, str]]:
-        """The changed entries that are booked as they are now: the facts of each line that are compared."""
-        entries = self.match.entries
+    def corrected(self, *, by_word: bool = False) -> list[dict[str, str]]:
+        """Return the changed entries that are booked as they are now: the compared facts of each line.
+
+        What no ledger proves or refutes is booked where a person's word says it.
+        """
+        entries, statuses = self.match.entries, (*ARRIVED, *(UNPROVEN if by_word else ()))
         is_changed = entries["entry_id"].str.lower().isin([*self.changed])
-        has_arrived = entries["status"].isin([status.code for status in ARRIVED])
+        has_arrived = entries["status"].isin([status.code for status in statuses])
         table, names = in_memory(entries[is_changed & has_arrived]), ("entry_id", "split_line", *COMPARED)
         rows = zip(*(texts_of(table, name) for name in names), strict=True)
         facts = (zip(names, row, strict=True) for row in rows)
@@ -115,7 +118,10 @@ def verify(
     explained : sequence of str
         Vouchers that a person looked up and that hold none of the entries.
     """
-    exported = load_export_jobs(company, entries=True, service=service)
+    with open_up_to_date(service.settings) as journal:
+        history, doubts = history_of(journal, "entries", company), sendings_in_doubt(journal, company)
+        verified = verifications_of(journal, company, month) if month else []
+    exported = frame_of(history, "export jobs", service)
     exported, changed = exported[exported["state"].isin(MAYBE_SENT)], set[str]()
     if entries is not None:
         exported, changed = with_file(exported, with_names(in_memory(entries), **(tables or {})))
@@ -126,7 +132,7 @@ def verify(
     match = match_ledger(exported, postings, period=month or span, **options)
     sendings = {
         batch: Sending(*sending)
-        for batch, sending in sendings_in_doubt(company, service=service).items()
+        for batch, sending in doubts.items()
         if month is None or batch in {*match.entries["batch_id"]}
     }
     match = replace(match, unchecked=(*of_other_months(exported, postings, month, texts), *match.unchecked))
@@ -138,7 +144,7 @@ def verify(
         ledger=Path(str(postings.attrs["bktools"]["source"])).name,
         months=_months(month, span, texts),
         verified_at=dt.datetime.now(dt.UTC),
-        moved=_moved(service, company, month, postings, texts),
+        moved=_moved(verified[-1], postings, texts) if verified else [],
         changed=changed,
         has_arrived=match.has_arrived and (len(match.entries) > 0 or exported.empty),
     )
@@ -167,23 +173,17 @@ def record(
     ]
     about = {"name": verification.ledger, "sha256": postings.attrs["bktools"]["sha256"], **span}
     facts: dict[str, Any] = {"result": match.counts, "differences": differences}
-    facts |= {"entries": remembered(postings, month), "corrected": verification.corrected}
+    facts |= {
+        "entries": remembered(postings, month),
+        "corrected": verification.corrected(by_word=bool(reason)),
+    }
     with open_for_writing(service.settings) as journal:
         record_verification(journal, company, month, by=by, ledger=about, **facts)
 
 
-def _moved(
-    service: Service, company: str, month: str | None, postings: pd.DataFrame, texts: Words
-) -> list[str]:
+def _moved(last: Event, postings: pd.DataFrame, texts: Words) -> list[str]:
     """Return what moved in a month's ledger since it was verified last: a head, and a line an account."""
-    if month is None:
-        return []
-    with Journal(service.settings) as journal:
-        verified = verifications_of(journal, company, month)
-    if not verified:
-        return []
-    last = verified[-1]
-    changes = moved(last.facts["entries"], remembered(postings, month))
+    changes = moved(last.facts["entries"], remembered(postings, str(last.period)))
     head = texts(f"verification.{'moved_since' if changes else 'nothing_moved'}", at=last.at, by=last.person)
     amounts = ({**change, "amount": texts.amount(change["amount"], None)} for change in changes)
     return [head, *(texts("verification.moved", **change) for change in amounts)]

@@ -313,20 +313,20 @@ def days_and_amounts(entries: pa.Table, texts: Iterable[str]) -> pl.DataFrame:
 
 
 class Kind(NamedTuple):
-    """How messages call a type, and whether a column of some type may be read as one of it."""
+    """The code of a type in messages, and whether a column of some type may be read as one of it."""
 
-    words: str
+    code: str
     fits: Callable[[pa.DataType], bool]
 
 
 KINDS: Mapping[pa.DataType, Kind] = {
     TEXT: Kind("text", lambda kind: kind in TEXTS),
-    FLAG: Kind("true or false", pa.types.is_boolean),
-    COUNT: Kind("a whole number", lambda _: True),
+    FLAG: Kind("flag", pa.types.is_boolean),
+    COUNT: Kind("count", lambda _: True),
     # Days and times that are text, as in a CSV file, are ISO 8601.
-    DATE: Kind("a date", lambda kind: pa.types.is_date(kind) or pa.types.is_timestamp(kind) or kind in TEXTS),
-    INSTANT: Kind("a date", lambda _: True),
-    MONEY: Kind("an exact number", lambda kind: pa.types.is_decimal(kind) or pa.types.is_integer(kind)),
+    DATE: Kind("date", lambda kind: pa.types.is_date(kind) or pa.types.is_timestamp(kind) or kind in TEXTS),
+    INSTANT: Kind("date", lambda _: True),
+    MONEY: Kind("amount", lambda kind: pa.types.is_decimal(kind) or pa.types.is_integer(kind)),
 }
 
 _UTC = {"UTC", "Etc/UTC", "Z", "+00:00"}
@@ -345,7 +345,7 @@ def wrong_kind(name: str, column: str, wanted: pa.DataType, kind: pa.DataType) -
     code = "number_for_text" if wanted == TEXT and pa.types.is_integer(kind) else "wrong_kind"
     if wanted == MONEY:
         code = "no_exact_numbers"
-    facts = {"column": column, "wanted": KINDS[wanted].words, "held": "text" if kind in TEXTS else str(kind)}
+    facts = {"column": column, "wanted": KINDS[wanted].code, "held": "text" if kind in TEXTS else str(kind)}
     return InputError(Sentence(f"error.{code}", **facts), source=name)
 
 

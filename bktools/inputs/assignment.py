@@ -9,6 +9,9 @@ from functools import lru_cache
 from itertools import permutations
 from typing import Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from bktools.frames import schema
 from bktools.inputs import cells, terms
 from bktools.inputs.fields import Field, fields_of, most, of_kind
@@ -18,6 +21,8 @@ from bktools.inputs.table import Table
 from bktools.inputs.values.amounts import is_not_zero
 from bktools.inputs.values.days import same_days
 
+# The share of rows that have a code of their own, or a cell, but for a few titles.
+_NEARLY_ALL = 0.9
 MONEY: Final[tuple[str, ...]] = ("amount", "debit", "credit")
 
 
@@ -54,14 +59,14 @@ def _ask_of_weak_heading(reading: Reading, field: Field) -> None:
     own = reading.seen(reading.places[field.name]) if reading.has(field.name) else None
     strong = [table for group in field.groups for table in group if table not in weak]
     # A name that several accounts have is that of their group, where another column has one for each.
-    is_of_group = field.type == "name" and own is not None and len(own.kinds) < 0.9 * len(own.sample)
+    is_of_group = field.type == "name" and own is not None and len(own.kinds) < _NEARLY_ALL * len(own.sample)
     is_certain = own is None or reading.is_asked(field.name) or (own.is_headed(*strong) and not is_of_group)
     if own is None or is_certain or not weak or (tells and tells(own)):
         return
     others = [
         place
         for place in candidates(reading, field.name)
-        if (column := reading.seen(place)).share > 0.9
+        if (column := reading.seen(place)).share > _NEARLY_ALL
         and not column.says(*weak)
         and (tells or not fields_of(column.heading, reading.kind))
         and not (is_of_group and column.repeats)
@@ -283,7 +288,7 @@ def code_and_name(text: str) -> tuple[str, str]:
         code, name = code_and_name(path[2])
         return (code, name) if code and name else ("", text)
     if match := _CODE_FIRST.fullmatch(text):
-        return match[1], match[2]
+        return match[1].rstrip("."), match[2]
     if match := _CODE_BEHIND.fullmatch(text):
         return match[2], match[1]
     return (text.strip(), "") if _CODE_ALONE.fullmatch(text) else ("", text)
@@ -307,11 +312,29 @@ def split_accounts(reading: Reading, code: str, name: str) -> None:
             return
         reading.note("code_and_name", heading=heading)
 
-    def code_of(text: str) -> str:
+    parts = _codes_and_names(cells.unique(column), are_paths=heading in reading.file_headings)
+    sides = zip(*parts.values(), strict=True)
+    codes, names = (
+        cells.each(column, dict(zip(parts, side, strict=True)).get, schema.TEXT) for side in sides
+    )
+    if reading.kind == "ledger":
         # A posting's account may have no code. In a chart, such a row is a title.
-        return code_and_name(text)[0] or (text if reading.kind == "ledger" else "")
-
+        lacks_code = cells.blank(codes) & ~cells.blank(column)
+        if not lacks_code.all():
+            reading.note_rows("accounts_without_code", lacks_code, heading=heading)
+        codes = pc.if_else(pa.array(lacks_code), column, codes)
     reading.places[code] = place
-    reading.put(code, cells.each(column, code_of, schema.TEXT))
-    names = cells.each(column, lambda text: code_and_name(text)[1], schema.TEXT)
+    reading.put(code, codes)
     reading.add(name, names, f"{heading} (name)")
+
+
+def _codes_and_names(texts: Sequence[str], *, are_paths: bool) -> dict[str, tuple[str, str]]:
+    """Return the code and the name in each text.
+
+    The code in front of a path is its own where no other account has it.
+    """
+    parts = {text: code_and_name(text) for text in texts}
+    in_front = {text: match for text in texts if are_paths and (match := _CODE_FIRST.fullmatch(text))}
+    counts = Counter(parts[text][0] or (in_front[text][1] if text in in_front else "") for text in texts)
+    own = {text: (match[1], match[2]) for text, match in in_front.items() if counts[match[1]] == 1}
+    return {text: parts[text] if parts[text][0] else own.get(text, parts[text]) for text in texts}

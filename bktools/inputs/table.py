@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import zip_longest
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -62,7 +62,7 @@ class Table:
 
     source: str
     headings: tuple[str, ...]
-    columns: list[pa.ChunkedArray]
+    columns: Sequence[pa.ChunkedArray]
     # The line of the file on which each row starts.
     lines: Lines
     # 0 for a file without headings.
@@ -148,13 +148,6 @@ def ranges(lines: Sequence[int]) -> str:
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
 
 
-class Body(NamedTuple):
-    """Columns of text, and the line of the file that each row is on."""
-
-    columns: list[pa.ChunkedArray]
-    lines: Lines
-
-
 class Rows:
     """Rows of text, added one at a time and kept as Arrow's columns, which take less memory."""
 
@@ -186,22 +179,23 @@ class Rows:
             chunks.append(pa.array(columns[place], schema.TEXT) if place < len(columns) else _empty(count))
         self._rows = []
 
-    def body(self) -> Body:
+    def raw_table(self) -> RawTable:
         """Return the rows as columns, and the line of each."""
         self._pack()
         columns = [pa.chunked_array(chunks, schema.TEXT) for chunks in self._chunks]
-        return Body(columns, np.array(self._lines, dtype=np.int64))
+        return RawTable(columns, np.array(self._lines, dtype=np.int64))
 
     def table(self, source: str, **about: Any) -> Table:
         """Return the rows as a table, with what else is known of it."""
-        return Table(source, self.headings, *self.body(), **about)
+        raw = self.raw_table()
+        return Table(source, self.headings, raw.columns, raw.lines, **about)
 
 
 def _empty(count: int) -> pa.Array:
     return pa.repeat(pa.scalar("", schema.TEXT), count)
 
 
-def stacked(first: Body, second: Body) -> Body:
+def stacked(first: RawTable, second: RawTable) -> RawTable:
     """Return the rows of both, of the width of the wider ones."""
     width = max(len(first.columns), len(second.columns))
     columns = [
@@ -215,4 +209,4 @@ def stacked(first: Body, second: Body) -> Body:
         )
         for at in range(width)
     ]
-    return Body(columns, np.concatenate([first.lines, second.lines]))
+    return RawTable(columns, np.concatenate([first.lines, second.lines]))

@@ -294,12 +294,22 @@ def _take_vouchers(report: _Report, is_posting: Mask) -> None:
     start_of = np.where(is_posting, first, np.arange(len(first)))
     for name in gaps:
         reading.put(name, reading.column(name).take(pa.array(start_of)))
+    _take_number_and_party(reading, "journal_by_voucher")
     if not reading.has("voucher_id"):
         reading.leave("journal")
-        lines = pc.cast(pa.array(table.lines[start_of]), schema.TEXT)
-        reading.add("voucher_id", pa.chunked_array([lines]))
+        reading.add("voucher_id", _numbers(reading, [*rows_of]).take(pa.array(start_of)))
     reading.table = reading.table.rows(~np.isin(np.arange(len(first)), [*sums.values()]))
-    _take_number_and_party(reading, "journal_by_voucher")
+
+
+def _numbers(reading: Reading, firsts: Sequence[int]) -> pa.ChunkedArray:
+    """Return the numbers of documents, if each of these first rows has one of its own, else the lines."""
+    if reading.has("document_number"):
+        column = reading.column("document_number")
+        of_vouchers = column.take(firsts)
+        if not (cells.blank(of_vouchers).any() or cells.duplicated(of_vouchers).any()):
+            reading.leave("document_number")
+            return column
+    return pa.chunked_array([pc.cast(pa.array(reading.table.lines), schema.TEXT)])
 
 
 def _take_number_and_party(reading: Reading, form: str) -> None:

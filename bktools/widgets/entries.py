@@ -21,7 +21,7 @@ from bktools.frames.sums import Sum, by_currency, numbers_of_entries, sums_of
 from bktools.frames.tables import amounts_of, days_of, in_memory, text_of
 from bktools.widgets.grid import MAX_ROWS, cell, display_grid, grid_class, grid_of, instead_of
 from bktools.wording import Sentence, words
-from bktools.wording.numbers import shown
+from bktools.wording.numbers import number, shown
 
 # Rows of the static table.
 KEPT_ROWS = 200
@@ -35,8 +35,6 @@ LABELS = {"category_name": "category", "employee_name": "employee", "account_cod
 KINDS = {"date": "date", "amount": "number"}
 # Columns that name an entry for a screen reader.
 NAMING = ("date", "supplier", "description", "amount", "currency")
-
-_ADVICE = ": click rows, or press Space on one, to select"
 
 
 class EntryPicker:
@@ -119,22 +117,25 @@ class EntryPicker:
         self.widget.selected = _places(self.entries, selection)
 
     def _tell(self, _: Any = None) -> None:
-        self.widget.summary = self._summary + ("" if self.widget.selected else _ADVICE)
+        summary = self._summary
+        is_empty = not self.widget.selected
+        self.widget.summary = words()("picker.advice", selection=summary) if is_empty else summary
         for display in self._displays:
             display.update(self._static(), raw=True)
 
     @property
     def _summary(self) -> str:
         """The selection in one line."""
-        of = f"{self._numbers.nunique():,} entries selected"
+        texts, count = words(), self._numbers.nunique()
         if not (sums := self._sums):
-            return f"none of {of}"
-        texts = [
-            f"{currency} {shown(money.amount, currency)} ({money.entries:,})"
+            return texts("picker.none", all=count)
+        amounts = [
+            f"{currency} {texts.amount(money.amount, currency)} ({number(money.entries, texts.language)})"
             for currency, money in sums[0].money.items()
             if money.amount is not None
         ]
-        return f"{sums[0].entries:,} of {of}" + (": " if texts else "") + " · ".join(texts)
+        selected = texts("picker.some", count=sums[0].entries, all=count)
+        return ": ".join(filter(None, [selected, " · ".join(amounts)]))
 
     def _static(self) -> dict[str, str]:
         """Return what is shown where there is no grid: a table of the selection, and a line of text."""
@@ -270,15 +271,13 @@ def _states(table: pa.Table, plan: ExportPlan) -> list[str]:
     """Return ready with its warnings, or the reason and its message, of each entry."""
     with_warnings = plan.findings[plan.findings["severity"] == "warning"]
     warnings: dict[str, list[str]] = defaultdict(list)
-    for id_, check, message in zip(
-        with_warnings["id"], with_warnings["check"], with_warnings["message"], strict=True
-    ):
-        warnings[id_].append(f"{words().name('entry', check)}: {message}")
+    for row in with_warnings.to_dict("records"):
+        warnings[row["id"]].append(f"{words().name('entry', row['check'])}: {row['message']}")
     columns = (text_of(table, name).to_pylist() for name in ("id", "reason", "message"))
     return [
         f"{words().name('entry', reason)}\n{message}"
         if reason
-        else "\n".join(filter(None, ["ready", "; ".join(warnings[id_])]))
+        else "\n".join(filter(None, [words()("picker.ready"), "; ".join(warnings[id_])]))
         for id_, reason, message in zip(*columns, strict=True)
     ]
 

@@ -8,23 +8,26 @@ import shlex
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import anyio
 import pytest
 from anyio.from_thread import start_blocking_portal
 from conversations import LEDGER, POSTINGS
 from serving import SERVING
 
-pytest.importorskip("mcp", reason="the extra mcp is not installed")
-
-from mcp.client import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
-
 from bktools.cli import main
 from bktools.sandbox import Server
 from bktools.sandbox.sample import write_sample_data
+
+# Its import takes longer than many a room: only the process that runs these tests has it.
+if TYPE_CHECKING:
+    from mcp.client import Client
+    from mcp.client.stdio import StdioServerParameters
+
+if find_spec("mcp") is None:
+    pytest.skip("the extra mcp is not installed", allow_module_level=True)
 
 # Requests that create: all other requests of the interface read.
 CREATING = ("/v1/chart-of-accounts", "/v3/export-jobs")
@@ -96,27 +99,20 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 @dataclass
 class Assistant:
-    """What starts `bktools mcp` for a client, with its log and the list of its modules."""
+    """What starts `bktools mcp` for a client, with its log and the list of the modules that it loaded."""
 
     settings: dict[str, Any]
     started: StdioServerParameters
     log: Path
     modules: Path
 
-    def spoken(self, talk: Callable[[Client], Awaitable[Any]]) -> Any:
-        """Run a conversation of the SDK's client with a server of its own; return what it returns."""
-
-        async def run() -> Any:
-            with self.log.open("a", encoding="utf-8") as errors:
-                async with Client(stdio_client(self.started, errlog=errors)) as client:
-                    return await talk(client)
-
-        return anyio.run(run)
-
 
 @pytest.fixture(scope="module")
 def spoken(assistant: Assistant) -> Iterator[Callable[[Callable[[Client], Awaitable[Any]]], Any]]:
     """A function that runs a conversation; all of them are with one server."""
+    from mcp.client import Client
+    from mcp.client.stdio import stdio_client
+
     with (
         start_blocking_portal() as portal,
         assistant.log.open("a", encoding="utf-8") as errors,
@@ -128,6 +124,8 @@ def spoken(assistant: Assistant) -> Iterator[Callable[[Callable[[Client], Awaita
 @pytest.fixture(scope="module")
 def assistant(world: World) -> Assistant:
     """An assistant for the folder of the world."""
+    from mcp.client.stdio import StdioServerParameters
+
     printed = world.person(f"bktools mcp --folder {world.folder} --print-config")
     settings = json.loads(printed.output)["mcpServers"]["bktools"]
     log, modules = world.root / "log", world.root / "modules"

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+import bktools
 from bktools.cli.exits import Exit
 from bktools.cli.guide import text_of
 from bktools.sandbox import parse_fault, write_account_list, write_sample_data
@@ -98,7 +99,7 @@ def test_options_that_cannot_be(run, options, code, message):
 
 
 def test_ctrl_c_keeps_the_state_and_a_reset_forgets_it(run):
-    """After Ctrl-C the next one has the same tokens; in use, nothing is removed; a reset makes new tokens."""
+    """After Ctrl-C the next one has the same token; in use, nothing is removed; a reset removes the state."""
     with served("--quiet") as (first, _, process):
         search(first)
         refused = run("sandbox reset --yes")
@@ -109,14 +110,13 @@ def test_ctrl_c_keeps_the_state_and_a_reset_forgets_it(run):
         process.send_signal(signal.SIGINT)
         rest, errors = process.communicate(timeout=20)
         assert (process.returncode, rest.splitlines()[-1], errors) == (0, "stopped; its state is kept", "")
-    with served() as (second, _, _):
-        assert second["BKTOOLS_TOKEN"] == first["BKTOOLS_TOKEN"]
+    with bktools.connect("sandbox") as service:
+        assert service.settings.token.reveal() == first["BKTOOLS_TOKEN"]
     assert run("sandbox reset").returncode != Exit.DONE, "it asks without --yes"
     assert load_settings("sandbox").state_dir.exists()
     done = run("sandbox reset --yes")
     assert (done.returncode, done.stdout) == (Exit.DONE, "The next start makes a new sandbox.\n")
-    with served() as (third, _, _):
-        assert third["BKTOOLS_TOKEN"] != first["BKTOOLS_TOKEN"]
+    assert not load_settings("sandbox").state_dir.exists()
 
 
 def test_sample_data(run, tmp_path):

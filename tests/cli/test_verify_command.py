@@ -201,9 +201,9 @@ def test_a_verification_is_remembered(run, sandbox, entries, tmp_path):
         run(f"{VERIFY} --record")
     code, said = run(f"{VERIFY} --month 2026-10 --record --by Ada")
     assert (code, "Recorded: October 2026 was verified by Ada" in said) == (Exit.DONE, True)
-    assert "nothing moved" in run(f"{VERIFY} --month 2026-10")[1]
+    assert "Nothing moved" in run(f"{VERIFY} --month 2026-10")[1]
     write_ledger(tmp_path / "ledger.csv", dict(enumerate([*entries, ("2026-10-20", "99.00", "Late")], 1)))
     later = run(f"{VERIFY} --month 2026-10")[1]
     assert re.search(
-        r"Since the verification of .* by Ada:\n(.*\n)*  account 5800: a change of 1 posting, 99.00", later
+        r"since the verification of .* by Ada:\n(.*\n)*  account 5800: 99.00 \(1 posting\)", later
     ), later

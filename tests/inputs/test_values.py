@@ -41,10 +41,6 @@ def entries(write, cells, heading="Amount", dates=None, **options):
         (["12.50 CR", "7.00 DR"], ["-12.50", "7.00"]),
         (["+12.50", "- 7.00"], ["12.50", "-7.00"]),
         (["1.50", "-2,50"], ["1.50", "-2.50"]),
-        (
-            ["\u0661\u066b\u0665-", "\u061c-\u0661\u066c\u0660\u0660\u0660\u066b\u0662\u0665\u0665"],
-            ["-1.5", "-1000.255"],
-        ),
         (["\uff0d1\uff12\uff0e50", "\u202a7.00\u202c"], ["-12.50", "7.00"]),
     ],
 )
@@ -156,7 +152,7 @@ def test_currencies_that_are_asked_about(write):
     assert bktools.read_entries(dollars, currency="CAD")["currency"].tolist() == ["CAD"]
     for text, code in (
         ("Date,Amount,Currency\n2026-10-01,1.00,Taler\n", "currency_unknown"),
-        ("Date,Amount,Currency\n2026-10-01,1.00,EUR\n2026-10-02,1.00,\n", "currency_missing"),
+        ("Date,Amount\n2026-10-01,€1.00\n2026-10-02,1.00\n", "currency_missing"),
         ("Date,Amount\n2026-10-01,1.00\n", "currency_nowhere"),
         ("Date,Amount (USD),Currency\n2026-10-01,1.00,EUR\n", "currency_contradiction"),
     ):

@@ -15,7 +15,7 @@ SEED = int(os.environ.get("KILLS_SEED", "1"))
 
 # A file; three machines and a database; a database that is restored in each of its five ways.
 SAMPLES = {
-    "file": (attacks.ATTACKS, {"kills": KILLS, "flips": 5, "truncations": 3, "restores": 1}),
+    "file": (attacks.ATTACKS, {"kills": KILLS, "flips": 3, "truncations": 2, "restores": 1}),
     "senders": (attacks.SHARED[1:], {"kills": KILLS // 2, "cuts": KILLS // 3}),
     "restores": (attacks.SHARED[:1], {"restores": max(5, KILLS // 5)}),
 }

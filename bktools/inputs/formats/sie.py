@@ -32,8 +32,8 @@ _OF_LEDGERS = _OF_ACCOUNTS | {
     *("VER", "TRANS", "IB", "UB", "RES", "SIETYP", "VALUTA", "GEN", "{", "}"),
 }
 _POSTING = ("account_code", "account_name", "date", "text", "voucher_id", "cost_centre", "amount")
-_LABEL = re.compile(rb'#([^\s"{}]+)|([{}])\Z')
-_LONGEST_LABEL = 10
+# A record's label and the text behind it, or a brace alone on its line.
+_RECORD = re.compile(rb'\s*(?:#([^\s"{}]+)|([{}])(?=\s*$))\s*(.*)', re.DOTALL)
 # A field in quotes, in braces, or bare; last a quote or a brace that is not closed.
 _FIELD = re.compile(r'"(?:\\"|[^"])*"|\{[^{}]*\}|[^\s"{}]+|["{}]')
 _UNCLOSED = frozenset('"{}')
@@ -173,17 +173,13 @@ def _records(file: Source, wanted: frozenset[str], encoding: str | None) -> tupl
     lines: list[int] = []
     labels: list[str] = []
     read: list[bytes] = []
-    label_of: dict[bytes, str] = {}
     for line, data in enumerate(file.data().removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
-        words = data.split(None, 1)
-        word = words[0] if words else b""
-        label = label_of.get(word)
-        if label is None:
-            label = label_of[word[:_LONGEST_LABEL]] = _label(word)
-        if label in wanted and (label[0] not in "{}" or len(words) == 1):
+        match = _RECORD.match(data)
+        label = (match[1] or match[2]).decode("ascii", "replace").upper() if match else ""
+        if match and label in wanted:
             lines.append(line)
             labels.append(label)
-            read.append(words[1] if len(words) > 1 else b"")
+            read.append(match[3])
     whole = b"\n".join(read)
     encoding = encoding or _encoding(file, whole, lines)
     try:
@@ -193,12 +189,6 @@ def _records(file: Source, wanted: frozenset[str], encoding: str | None) -> tupl
         facts = {"byte": f"{whole[error.start]:02X}", "encoding": encoding, "option": setting("encoding")}
         raise file.error("sie_byte", line, **facts) from None
     return encoding, zip(lines, labels, texts, strict=False)
-
-
-def _label(word: bytes) -> str:
-    """Return the label that the first word of a line begins with, "" for a line that is no record."""
-    match = _LABEL.match(word)
-    return (match[1] or match[2]).decode("ascii", errors="replace").upper() if match else ""
 
 
 def _encoding(file: Source, whole: bytes, lines: Sequence[int]) -> str:

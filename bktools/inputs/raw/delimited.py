@@ -23,7 +23,7 @@ from bktools.inputs import cells
 from bktools.inputs.fields import fields_of
 from bktools.inputs.notes import damaged
 from bktools.inputs.raw.encoding import Reading, read_text
-from bktools.inputs.table import HEAD_ROWS, Body, RawTable, Rows, stacked
+from bktools.inputs.table import HEAD_ROWS, RawTable, Rows, stacked
 
 # Where several part the rows alike, a comma may be a decimal mark.
 _DELIMITERS = "\t;,|^~¢§¦"
@@ -71,7 +71,10 @@ def read_delimited(
 
 
 def delimiter_of(text: bytes, kind: str) -> str:
-    """Return the delimiter under which most headings are known, then most rows are of one width."""
+    """Return the delimiter under which most headings are known, then most rows are of one width.
+
+    One that few lines have, under no known headings, is a mark of their texts: each line is one cell.
+    """
     head = "\n".join(text[:_SAMPLE_BYTES].decode(errors="replace").splitlines()[:_SAMPLE_LINES])
 
     def fitness(mark: str) -> tuple[int, int, int]:
@@ -81,7 +84,10 @@ def delimiter_of(text: bytes, kind: str) -> str:
         known = max((sum(map(bool, (fields_of(cell, kind) for cell in row))) for row in rows), default=0)
         return known if known > 1 else 0, count, width
 
-    return max([mark for mark in _DELIMITERS if mark in head] or [","], key=fitness)
+    best = max([mark for mark in _DELIMITERS if mark in head] or [","], key=fitness)
+    widths = [len(row) for row in _rows_of(head, best) if row]
+    are_texts = not fitness(best)[0] and sum(width > 1 for width in widths) * 2 < len(widths)
+    return next((mark for mark in _DELIMITERS if mark not in head), best) if are_texts else best
 
 
 def _known(text: str, kind: str) -> set[str]:
@@ -112,15 +118,15 @@ def _raw_table(text: bytes, mark: str, source: str, *, has_quotes: bool) -> RawT
             others = regular_body(text, first_line=line, width=usual, delimiter=mark, has_quotes=has_quotes)
             if others is not None:
                 _refuse_cells(widest, (widest - usual) * len(others.lines), source, line)
-                body = stacked(rows.body(), others)
+                raw = stacked(rows.raw_table(), others)
                 break
         rows.add(line, *row)
         widest, count = max(widest, len(row)), count + len(row)
         _refuse_cells(widest, widest * len(rows) - count, source, line)
         widths += [len(row)] * (len(rows) <= HEAD_ROWS)
     else:
-        body = rows.body()
-    return RawTable(body.columns, body.lines, widths, delimiter=mark)
+        raw = rows.raw_table()
+    return replace(raw, widths=widths, delimiter=mark)
 
 
 def _refuse_cells(columns: int, missing: int, source: str, line: int) -> None:
@@ -192,7 +198,7 @@ _LINE_FEED, _CARRIAGE_RETURN, _QUOTE = b'\n\r"'
 
 def regular_body(
     text: bytes, *, first_line: int, width: int, delimiter: str, has_quotes: bool = True
-) -> Body | None:
+) -> RawTable | None:
     """Return the rows from a line of the text on (from 1), None where the text is not regular.
 
     Without `has_quotes`, a quote is a character like any other.
@@ -230,7 +236,7 @@ def regular_body(
     count = text.count(b"\n", begin, end) + 1
     # There are other rows than lines where some are empty, or a quoted cell has several.
     is_regular = table.num_rows == count
-    return Body(table.columns, np.arange(first_line, first_line + count)) if is_regular else None
+    return RawTable(table.columns, np.arange(first_line, first_line + count)) if is_regular else None
 
 
 def _are_around_cells(text: npt.NDArray[np.uint8], delimiter: str) -> bool:

@@ -177,7 +177,7 @@ def _ask_codes(reading: Reading) -> None:
         choices += [{"columns": dict.fromkeys(("code", "name"), reading.heading("name"))}]
         is_doubtful = True
     ask_for(reading, "code", choices, is_doubtful=is_doubtful)
-    if not table.heading_line:
+    if not table.heading_line or len(table.headings) == 1:
         # Under headings that are not known, a number and a word may be of anything.
         split_accounts(reading, "code", "name")
 

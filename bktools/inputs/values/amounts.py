@@ -27,8 +27,6 @@ LONGEST: Final = 38
 # Digits of one amount before its decimals, so that sums of any number of amounts stay exact.
 _MOST_WHOLE = 18
 _OTHER = {".": ",", ",": "."}
-# A mark that is one of decimals alone.
-_ARABIC = "\N{ARABIC DECIMAL SEPARATOR}"
 # No amount of money has more decimals: a sum or a share that was computed has, and is rounded.
 _MOST_DECIMALS, _MEANT_DECIMALS = 10, 6
 # Marks between thousands that nobody uses before decimals, such as spaces and apostrophes; and of direction.
@@ -38,11 +36,9 @@ _PLAIN_FORMS = str.maketrans(
     dict.fromkeys("\u2212\u2013\u2014\u2010\u2011\ufe63", "-")
     | {chr(ord(one) + 0xFEE0): one for one in "0123456789.,+-()"}
 )
-_DIGITS = re.compile(rf"\d+(?:[.,{_ARABIC}]\d+)*[.,]?$|[.,]\d+$")
+_DIGITS = re.compile(r"\d+(?:[.,]\d+)*[.,]?$|[.,]\d+$")
 _UNIT = re.compile(
-    r"^([^\d.,()+-]{0,8}?)([-+]?)([^\d.,()+-]{0,8}?)([-+]?)([\d.,ARABIC]+)([-+]?)([^\d.,()+-]{0,8})$".replace(
-        "ARABIC", _ARABIC
-    )
+    r"^([^\d.,()+-]{0,8}?)([-+]?)([^\d.,()+-]{0,8}?)([-+]?)([\d.,]+)([-+]?)([^\d.,()+-]{0,8})$"
 )
 _IN_BRACKETS = re.compile(r"([^\d()]*)\(([^()]*)\)([^\d()]*)")
 _SIDES = {"DR": "debit", "DB": "debit", "CR": "credit"}
@@ -118,7 +114,7 @@ class Mark(NamedTuple):
 def mark_of(digits: str) -> Mark | None:
     """Return the decimal mark that an amount shows to all others, None where it shows none."""
     point, comma = digits.count("."), digits.count(",")
-    if not point + comma or _ARABIC in digits:
+    if not point + comma:
         return None
     if point and comma:
         return Mark("." if digits.rfind(".") > digits.rfind(",") else ",")
@@ -134,8 +130,6 @@ def number(amount: Money, decimal: str) -> Decimal | None:
     shown = mark_of(amount.digits)
     mark = decimal or (shown.mark if shown else ".")
     digits = amount.digits
-    if _ARABIC in digits:
-        mark, digits = ".", digits.replace(".", ",").replace(_ARABIC, ".")
     whole, _, decimals = digits.partition(mark)
     other = _OTHER[mark]
     # Groups of two stand before the last one in India, with commas.

@@ -19,6 +19,7 @@ from bktools.errors import ConfigurationError
 from bktools.frames import schema
 from bktools.inputs import cells, terms
 from bktools.inputs.assignment import candidates, pairs_with_currency
+from bktools.inputs.fields import Column
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
 from bktools.inputs.values.amounts import Figures
@@ -85,17 +86,17 @@ def read_currency(reading: Reading, figures: Mapping[str, Figures], own: str | N
     empty = cells.mask(pc.is_null(result))
     # The company's own currency is that of files which name none; a row among others lacks its cell.
     beside = [] if stated else _columns_of_others(reading, own)
-    default = asked or (own if empty.all() and not beside else None)
+    default = own if empty.all() and not beside else None
+    if asked and (empty.all() or not reading.has("currency")):
+        default = asked
     if empty.any() and default:
         reading.note("currency_stated" if asked else "currency_of_company", currency=default)
         result = pc.fill_null(result, default)
-    elif is_needed and problems.has("currency"):
-        pass
-    elif is_needed and empty.all():
+    elif is_needed and empty.all() and not problems.has("currency"):
         choices: list[Choice] = [reading.table.choice("currency", place) for place in beside]
         choices += [{"currency": own}] if own and beside else []
         problems.ask("currency_nowhere", choices, option="" if choices else "currency")
-    elif is_needed:
+    elif is_needed and not (reading.has("currency") or problems.has("currency")):
         reading.ask_of_rows("currency_missing", empty, option="currency")
     elif beside or not empty.all():
         reading.note_rows("no_currency", empty)
@@ -154,11 +155,6 @@ def _code(
     elif others:
         # Where an amount's heading names its currency, a column may be of another amount.
         choices = [_NONE] if source.is_column and not asked else []
-        choices += [
-            reading.table.choice("amount", place)
-            for place in candidates(reading, "amount")
-            if choices and not terms.currencies_in(reading.table.headings[place])
-        ]
         facts["word"] = source.heading
         reading.ask_of_rows("currency_contradiction", rows, choices, others=sorted(others), **facts)
     elif is_open and own in can_be:
@@ -174,15 +170,21 @@ def _code(
 def _columns_of_others(reading: Reading, own: str | None) -> list[int]:
     """Return the columns that hold currencies under an unknown heading, others than the company's own.
 
-    One whose heading says a foreign currency counts where each row has the same.
+    One whose heading says a foreign currency counts where each row has the same; one whose heading has a word
+    for a currency, whatever its words are.
     """
-    foreign = [
+    others = [
         place
         for place in reading.free()
-        if (column := reading.seen(place)).share == 1 and len(column.kinds) == 1 and column.are_currencies()
+        if (column := reading.seen(place)).share == 1
+        and ((len(column.kinds) == 1 and column.are_currencies()) or _says_currency(column))
     ]
-    likely = dict.fromkeys((*candidates(reading, "currency"), *foreign))
+    likely = dict.fromkeys((*candidates(reading, "currency"), *others))
     return [place for place in likely if {text.strip() for text in reading.seen(place).filled} != {own}]
+
+
+def _says_currency(column: Column) -> bool:
+    return column.says("currency") and column.most(str.isalpha, 1)
 
 
 def settle_foreign(reading: Reading, home: str | None) -> None:

@@ -37,6 +37,10 @@ _ZERO = Decimal()
 _SHORT_DAYS = ("%d%m%y", "%m%d%y", "%y%m%d")
 # A minus in at most such a share of the amounts of each side reverses.
 _REVERSALS = 0.2
+# A heading that a side's word is flagged by, such as is_income.
+_FLAG = re.compile(r"(?i)(?:is|es|ist|est)[ _]?(.+)")
+# Digits of amounts in hundredths.
+_LONGEST_MINOR = 30
 # A share of negative amounts that says how the file signs spending.
 _MOSTLY = 0.8
 
@@ -213,6 +217,10 @@ def _read_values(
     values = {}
     for name, own in figures.items():
         values[name], bad = own.values(decimal)
+        if books is None and reading.seen(reading.places[name]).says("minor_unit") and not own.marks:
+            hundredth = pa.scalar(Decimal("0.01"))
+            values[name] = pc.multiply(values[name].cast(pa.decimal128(_LONGEST_MINOR, 0)), hundredth)
+            reading.note("minor_unit", heading=reading.heading(name))
         if books is not None:
             reading.refuse(name, bad | own.residues, "other_amount", decimal=decimal)
         reading.note_rows("residues", own.residues, heading=reading.heading(name))
@@ -271,6 +279,9 @@ def ask_side(reading: Reading) -> None:
 def _may_say_sides(column: Column) -> bool:
     """Whether each cell is one of two words, of which one is a side, or whose heading says a side."""
     kinds = {cell.strip() for cell in column.sample}
+    flag = _FLAG.fullmatch(column.heading)
+    if flag and terms.normal(flag[1]) in terms.headings("debit", "credit", "money_in", "money_out"):
+        return len(kinds) == 2
     are_two = len(kinds) == 2 and "" not in kinds and len(column.sample) > 3
     says_sides = column.is_headed("side", "side_in_letters", "entry_type") or any(map(side_of, kinds))
     return are_two and says_sides
