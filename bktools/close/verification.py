@@ -23,7 +23,7 @@ from bktools.journal.unknown_outcomes import sendings_in_doubt
 from bktools.journal.writing import open_for_writing, open_up_to_date
 from bktools.ledger import LedgerMatch
 from bktools.ledger.exported import months_of, moved, of_other_months, remembered, with_file
-from bktools.ledger.findings import ANOTHER_MONTH
+from bktools.ledger.findings import USUAL
 from bktools.ledger.match import match_ledger
 from bktools.ledger.settlements import Sending, Settlement, settlements
 from bktools.ledger.verdict import ARRIVED, UNPROVEN, Reason
@@ -77,8 +77,8 @@ class Verification:
 
     @property
     def differences(self) -> pd.DataFrame:
-        """The findings without what is usual: not in the ledger yet, or booked in the next month."""
-        is_usual = self.match.findings["reason"].isin([Reason.NOT_COVERED, ANOTHER_MONTH])
+        """The findings without what is usual: not in the ledger yet, or in another month."""
+        is_usual = self.match.findings["reason"].isin([Reason.NOT_COVERED, *USUAL])
         return self.match.findings[~is_usual]
 
     def table(self, name: str) -> pa.Table:
