@@ -160,6 +160,7 @@ def test_a_change_that_was_corrected_in_the_erp_comes_to_rest(world: World):
     verified = world.verified(ledger)
     entries = verified.match.entries.set_index("entry_id")
     assert (entries.loc[changed["id"], "status"], [*verified.changed]) == ("booked", [changed["id"]])
+    assert verified.remarks[-1].endswith("compared as they are now: EUR 12.25 beside what was exported")
     about = {"by": "Grace", "reason": "of other currencies"}
     record(world.service, company, "2026-10", verified, ledger, **about)
     close = world.close()
