@@ -19,6 +19,7 @@ from bktools.close.months import months_before
 from bktools.close.record import record_in, verified_months
 from bktools.close.steps import (
     CloseScope,
+    in_chart,
     known_accounts,
     ledger_of,
     month_to_close,
@@ -206,7 +207,7 @@ def close_month(
         # Compose, submit, record.
         earlier = earlier_exports(journal, company)
         plan = compose_export_jobs(
-            **tables,
+            **tables | {"accounts": in_chart(tables["accounts"], after)},
             **earlier,
             company=company,
             month=period,

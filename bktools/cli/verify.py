@@ -87,7 +87,7 @@ def verify(
         has_arrived=verified.has_arrived,
         entries=match.counts,
         habits=match.habits,
-        remarks=match.remarks,
+        remarks=verified.remarks,
         findings=match.findings,
         open_groups=match.open_groups,
         open_accounts=match.open_accounts,
@@ -107,7 +107,7 @@ def _say(text: results.Text, verified: Verification, books: str) -> None:
     from bktools.reports.verification import columns_of
 
     match, texts = verified.match, words()
-    text.say("\n  ".join([match.headline, *map(visible_line, [*match.sums, *match.remarks])]))
+    text.say("\n  ".join([match.headline, *map(visible_line, [*match.sums, *verified.remarks])]))
     open_accounts = match.open_accounts
     if len(open_accounts):
         text.say("\n" + texts("total.open", count=len(open_accounts), of=len(match.totals)))

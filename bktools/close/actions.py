@@ -21,7 +21,6 @@ import pyarrow as pa
 from bktools.close.entries import BLOCKED, CHANGED, OF_REASON
 from bktools.export.checks import FATE_OF_REASON, HELD_TOGETHER
 from bktools.findings.check import (
-    BEFORE,
     EMPLOYEE,
     ERP,
     ERROR,
@@ -425,12 +424,8 @@ def _of_created(results: StepResults, _: pl.DataFrame) -> Iterator[_Case]:
             yield _Case(OF_STEPS, code, ERROR, role, {"answer": row["message"] or None}, account)
 
 
-def _of_accounts(results: StepResults, lines: pl.DataFrame) -> Iterator[_Case]:
-    """Yield a case for each finding of an account or a category, with the entries that wait for it.
-
-    Those of a category whose account is not in the active chart are sent all the same.
-    """
-    of_month = lines.filter(c.fate != BEFORE)
+def _of_accounts(results: StepResults, _: pl.DataFrame) -> Iterator[_Case]:
+    """Yield a case for each finding of an account or a category, with the entries that wait for it."""
     entries = defaultdict(list)
     for row in _severe(results.findings):
         if row["check"] in NEED_ACCOUNT:
@@ -443,7 +438,6 @@ def _of_accounts(results: StepResults, lines: pl.DataFrame) -> Iterator[_Case]:
             yield _Case(OF_ACCOUNTS, row["check"], row["severity"], row["who"], facts, thing)
         elif code:
             keys = tuple(entries[row["category_id"]]) if code in NEED_ACCOUNT else ()
-            keys = _keys(of_month, category_id=row["category_id"]) if code == TO_BE_ARCHIVED else keys
             yield _Case(OF_STEPS, code, row["severity"], row["who"], facts, thing, keys)
 
 

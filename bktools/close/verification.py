@@ -14,6 +14,7 @@ import pyarrow as pa
 from bktools.errors import ArgumentError
 from bktools.frames.names import with_names
 from bktools.frames.schema import COMPARED, MAYBE_SENT
+from bktools.frames.sums import Sum, money_of, total
 from bktools.frames.tables import in_memory, texts_of
 from bktools.journal.export_jobs import history_of
 from bktools.journal.records import Event
@@ -36,7 +37,8 @@ class Verification:
     """What a verification shows: the match, the batches in doubt, and whose ledger it is.
 
     `company`, `environment` and `ledger` are names for people; `months` the months that were compared, and
-    `moved` what moved in the ledger since the last verification, in sentences. `has_arrived` is whether each
+    `moved` what moved in the ledger since the last verification, and `remarks` what the ledger shows of its
+    habits and what was not compared, in sentences. `has_arrived` is whether each
     exported entry is proven to be in the ledger, and `changed` the IDs of entries that changed since their
     export.
     """
@@ -49,6 +51,7 @@ class Verification:
     months: str
     verified_at: dt.datetime
     moved: Sequence[str] = ()
+    remarks: Sequence[str] = ()
     has_arrived: bool = False
     changed: Collection[str] = ()
 
@@ -122,9 +125,10 @@ def verify(
         history, doubts = history_of(journal, "entries", company), sendings_in_doubt(journal, company)
         verified = verifications_of(journal, company, month) if month else []
     exported = frame_of(history, "export jobs", service)
-    exported, changed = exported[exported["state"].isin(MAYBE_SENT)], set[str]()
+    sent = exported = exported[exported["state"].isin(MAYBE_SENT)]
+    changed = set[str]()
     if entries is not None:
-        exported, changed = with_file(exported, with_names(in_memory(entries), **(tables or {})))
+        exported, changed = with_file(sent, with_names(in_memory(entries), **(tables or {})))
     elif len(exported) and exported["amount"].isna().all():
         raise ArgumentError("entries", Sentence("rule.entries_of_journal"))
     texts, settings, span = words(), service.settings, months_of(postings)
@@ -146,6 +150,7 @@ def verify(
         verified_at=dt.datetime.now(dt.UTC),
         moved=_moved(verified[-1], postings, texts) if verified else [],
         changed=changed,
+        remarks=[*match.remarks, *_changed(match.entries, sent, changed, texts)],
         has_arrived=match.has_arrived and (len(match.entries) > 0 or exported.empty),
     )
 
@@ -179,6 +184,15 @@ def record(
     }
     with open_for_writing(service.settings) as journal:
         record_verification(journal, company, month, by=by, ledger=about, **facts)
+
+
+def _changed(entries: pd.DataFrame, sent: pd.DataFrame, changed: Collection[str], texts: Words) -> list[str]:
+    """Return by what changed entries, which are compared as they are now, differ from the export."""
+    ids = entries.loc[entries["entry_id"].str.lower().isin([*changed]), "entry_id"]
+    sides = (in_memory(rows[rows["entry_id"].isin(ids)], "entries") for rows in (entries, sent))
+    now, before = (Sum({}, money_of(rows)).amounts for rows in sides)
+    differences = {name: total([now.get(name), -before.get(name, 0)]) for name in {**before, **now}}
+    return [texts("verification.changed", count=ids.nunique(), amounts=differences)] if len(ids) else []
 
 
 def _moved(last: Event, postings: pd.DataFrame, texts: Words) -> list[str]:

@@ -190,6 +190,7 @@ def _with_accounts(rows: pl.DataFrame, accounts: pl.DataFrame) -> pl.DataFrame:
     tax_code = c.tax_code_external_id.str.strip_chars(" ")
     known = accounts.group_by(account_key=lower("id")).agg(
         account_archived=c.archived.any(ignore_nulls=True),
+        account_in_chart=c.in_chart.all(ignore_nulls=True),
         wanted_tax_code=pl.when(tax_code != "").then(tax_code).max(),
         account_found=pl.lit(value=True),
     )

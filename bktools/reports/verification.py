@@ -74,7 +74,7 @@ def workbook(verification: Verification) -> bytes:
         sheet.write([verification.title], sheets.TITLE)
         sheet.write([words("verification.of_ledger", ledger=verification.ledger)], sheets.NOTE)
         sheet.skip()
-        for line in (match.headline, *match.sums, *match.remarks, *verification.moved):
+        for line in (match.headline, *match.sums, *verification.remarks, *verification.moved):
             sheet.write([line.strip()], sheets.WRAPPED)
         sheet.page(1, pages=0)
         for name, columns in SHEETS.items():

@@ -160,6 +160,7 @@ def test_a_change_that_was_corrected_in_the_erp_comes_to_rest(world: World):
     verified = world.verified(ledger)
     entries = verified.match.entries.set_index("entry_id")
     assert (entries.loc[changed["id"], "status"], [*verified.changed]) == ("booked", [changed["id"]])
+    assert verified.remarks[-1].endswith("compared as they are now: EUR 12.25 beside what was exported")
     about = {"by": "Grace", "reason": "of other currencies"}
     record(world.service, company, "2026-10", verified, ledger, **about)
     close = world.close()
@@ -192,3 +193,21 @@ def test_a_persons_word_ends_the_step_of_a_change_that_no_ledger_proves(world: W
     periods = bktools.load_periods(service=world.service).set_index("currency")
     assert periods["unverified"].drop("EUR").eq(0).all()
     assert periods.loc["EUR", "unverified"] == 1
+
+
+def test_nothing_is_sent_to_an_account_that_the_chart_does_not_have(world: World):
+    """An account of the service that left the chart: its entries wait, and the step has their amount."""
+    bktools.create_accounts(world.close().before, apply=True, service=world.service)
+    ready = world.close().entries.query("fate == 'ready'")
+    gone = ready["account_code"].iloc[0]
+    attrs = world.chart.attrs
+    world.chart = world.chart[world.chart["code"] != gone]
+    world.chart.attrs = attrs
+    close = world.close(apply=True)
+    on_it = close.entries[close.entries["account_code"] == gone]
+    held = on_it[on_it["reason"] == "to_be_archived_account"]
+    assert {*ready.loc[ready["account_code"] == gone, "id"]} <= {*held["id"]}
+    assert not on_it["fate"].isin(["exported", "ready"]).any()
+    [step] = (action for action in close.actions if action.code == "to_be_archived_account")
+    assert {*held["id"]} <= {*step.entry_ids}
+    assert (step.is_apart, step.wants_account) == (False, True)
