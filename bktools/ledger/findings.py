@@ -163,13 +163,13 @@ class _Findings:
         return rows
 
     def in_other_months(self) -> Iterator[Finding]:
-        """Yield a finding of the entries that are booked in another month, and one of those corrected in one."""
+        """Yield a finding of entries that are booked, and of those that are corrected, in another month."""
         matched, late = self._matched, self._verdict.days_late
         booked_month = matched.postings["month"].gather(matched.entries["posting"])
         is_moved = (pl.col("status") == Status.BOOKED) & (pl.col("month") != booked_month)
-        groups = matched.postings.filter(pl.col("group") >= 0).group_by("group").agg(pl.n_unique("month"))
-        groups = groups.filter(pl.col("month") > 1)["group"]
-        is_corrected = pl.col("group").is_in(groups.implode()) & pl.col("status").is_in([*ARRIVED])
+        of_group = matched.postings.filter(pl.col("group") >= 0).group_by("group").agg(pl.n_unique("month"))
+        several = of_group.filter(pl.col("month") > 1)["group"]
+        is_corrected = pl.col("group").is_in(several.implode()) & pl.col("status").is_in([*ARRIVED])
         for reason, condition in zip(USUAL, (is_moved, is_corrected & ~is_moved), strict=True):
             entries = sorted(matched.numbers(condition), key=lambda entry: -late[entry])
             if entries:
@@ -256,8 +256,12 @@ class _Findings:
         """Return the finding of entries of which the same is true, with their sums and days."""
         days = self._matched.entries[entries]["day"].drop_nulls().to_list()
         first, last = (day_of(end(days)) if days else None for end in (min, max))
-        own = {"amounts": self._words.money(self._money(entries)), "first": first, "last": last}
-        own["candidates"] = [about(row, self._words) for row in self._matched.rows(entries[:MOST_POSTINGS])]
+        own = {
+            "amounts": self._words.money(self._money(entries)),
+            "first": first,
+            "last": last,
+            "candidates": [about(row, self._words) for row in self._matched.rows(entries[:MOST_POSTINGS])],
+        }
         return self._finding(check, reason, entries, {**own, **facts})
 
     def _money(self, entries: Sequence[int]) -> dict[str, Decimal | None]:
