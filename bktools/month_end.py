@@ -19,6 +19,7 @@ from bktools.close.months import months_before
 from bktools.close.record import record_in, verified_months
 from bktools.close.steps import (
     CloseScope,
+    in_chart,
     known_accounts,
     ledger_of,
     month_to_close,
@@ -35,6 +36,7 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.export import compose_export_jobs
 from bktools.frames.delimited import profile_named
+from bktools.frames.names import with_names
 from bktools.frames.schema import Month
 from bktools.frames.sums import threshold_of
 from bktools.frames.tables import in_memory, source_of
@@ -205,7 +207,7 @@ def close_month(
         # Compose, submit, record.
         earlier = earlier_exports(journal, company)
         plan = compose_export_jobs(
-            **tables,
+            **tables | {"accounts": in_chart(tables["accounts"], after)},
             **earlier,
             company=company,
             month=period,
@@ -224,7 +226,7 @@ def close_month(
         record = record_in(journal, period, company, settings.environment, sent)
         last_month, figures, expected = months_before(scope, entries_of_month, sent, rates, begun_at)
         is_large = large_for_the_month(figures, rates) if is_large is None else is_large
-        verified = verified_months(journal, company)
+        verified = verified_months(journal, company, sent)
         changes = changes_since(scope, last_month, record, tables["accounts"], sent, is_large)
         results = step_results(scope, after, created, plan, entries_of_month, sent, jobs, figures.own)
     actions, by_role = actions_of(results)
@@ -265,7 +267,7 @@ def close_month(
             **changes,
             **budget_tables(budget, figures.spent_entries, tables, is_large, words),
             **({"rates": rates.table} if rates else {}),
-            "expected": expected,
+            "expected": with_names(expected, categories=tables["categories"]),
             "verified": verified,
         },
     )

@@ -39,7 +39,8 @@ def show(context: typer.Context, books: options.Company, table: results.Table) -
 
 # What a person reads, where a month has it; files and programs have every column.
 SHOWN_COLUMNS = (
-    "period state currency exported exported_amount open open_amount in_doubt approved_by verified_by reason"
+    "period state currency exported exported_amount open open_amount in_doubt approved_by verified_by "
+    "unverified reason"
 )
 
 

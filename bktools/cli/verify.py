@@ -87,7 +87,7 @@ def verify(
         has_arrived=verified.has_arrived,
         entries=match.counts,
         habits=match.habits,
-        remarks=match.remarks,
+        remarks=verified.remarks,
         findings=match.findings,
         open_groups=match.open_groups,
         open_accounts=match.open_accounts,
@@ -104,10 +104,20 @@ def verify(
 def _say(text: results.Text, verified: Verification, books: str) -> None:
     """Print the headline, the findings, what moved in the ledger, and each batch in doubt."""
     from bktools.reports.html import SECTIONS
+    from bktools.reports.verification import columns_of
 
     match, texts = verified.match, words()
-    lines = [*match.sums, *match.remarks, *match.account_lines("ledger_totals.csv (--out FOLDER)")]
-    text.say("\n  ".join([match.headline, *map(visible_line, lines)]))
+    text.say("\n  ".join([match.headline, *map(visible_line, [*match.sums, *verified.remarks])]))
+    open_accounts = match.open_accounts
+    if len(open_accounts):
+        text.say("\n" + texts("total.open", count=len(open_accounts), of=len(match.totals)))
+    elif len(match.totals):
+        text.say("\n" + texts("total.agree", count=len(match.totals)))
+    if text.is_for_people and len(open_accounts):
+        columns = [column for column, _ in columns_of(verified, "totals")]
+        titles = {column: texts(f"report.column.{column}") for column in columns}
+        whole = f"--out {texts('placeholder.folder')}"
+        results.show(open_accounts[columns], whole=whole, titles=titles)
     if text.is_for_people and len(match.findings):
         text.say(f"\n{texts('verification.findings')}:")
         for row in match.findings.to_dict("records"):

@@ -43,8 +43,11 @@ OF_ENTRIES, OF_ACCOUNTS, OF_STEPS = "entry", "account", "step"
 ENTRY, CATEGORY, ACCOUNT, EXPORT_JOB = "entry", "category", "account", "export_job"
 
 # The states of a category whose account a person has to choose.
-NEED_ACCOUNT = ("no_account", "archived_account", "to_be_archived_account")
+TO_BE_ARCHIVED = "to_be_archived_account"
+NEED_ACCOUNT = ("no_account", "archived_account", TO_BE_ARCHIVED)
 UNKNOWN, UPDATE = "unknown_account", "update_account"
+# The steps that a person may answer with an account for the category.
+ANSWERED = (*NEED_ACCOUNT, UNKNOWN)
 
 # The step that a finding asks for, and the kind of thing that it is taken on; "" where another finding or
 # outcome asks for it. A finding that is not listed asks for a step of its own.
@@ -57,7 +60,7 @@ STEPS: Mapping[str, tuple[str, str]] = {
     # Of accounts and categories.
     "category_without_account": ("no_account", CATEGORY),
     "category_on_archived_account": ("archived_account", CATEGORY),
-    "category_on_account_to_be_archived": ("to_be_archived_account", CATEGORY),
+    "category_on_account_to_be_archived": (TO_BE_ARCHIVED, CATEGORY),
     "category_on_unknown_account": (UNKNOWN, CATEGORY),
     "account_id_unknown": (UNKNOWN, ACCOUNT),
     **dict.fromkeys(("name_differs", "code_differs", "tax_code_differs"), (UPDATE, ACCOUNT)),
@@ -195,8 +198,8 @@ class Action(Valued):
 
     @property
     def wants_account(self) -> bool:
-        """Whether a person answers it with an account for each category."""
-        return self.section == OF_STEPS and self.code in NEED_ACCOUNT
+        """Whether a person may answer it with an account for each category."""
+        return self.section == OF_STEPS and self.code in ANSWERED
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ def budget_tables(
         for by in (keys, [])
     )
     # All rows are of one company.
-    names = [c(name).replace("", None) for key in keys if key != "company" for name in KEYS[key][0]]
+    names = [c(name).replace("", None) for key in keys if key != "company" for name in KEYS[key].names]
     about = pl.concat_str(pl.lit(""), *names, separator=" ", ignore_nulls=True).str.strip_chars()
     rows = rows.select(about.alias("about"), pl.all())
     large, others = rows.filter(is_large), rows.filter(~is_large)

@@ -91,7 +91,8 @@ def compare(
         more, less, or the code for the field), about (by name), field, before, after (texts; null for none),
         currency, amount_before, amount_after, difference (exact), percent (of the amount before),
         entries_before, entries_after, and drivers: the entries that make most of the difference, without
-        those that come each month; company_id, id. `frame.attrs["bktools"]` has the headline (a list of
+        those that come each month; company_id, and the id of what it is about, of held-back entries the code
+        of their reason. `frame.attrs["bktools"]` has the headline (a list of
         lines), how many rows are below_threshold (smaller: of each table), and what was not_compared.
 
     Raises
@@ -245,7 +246,7 @@ def _held_back(before: PeriodRecord, after: PeriodRecord, words: Words) -> pl.Da
     rows, _ = _between(to_arrow(old), to_arrow(there), ("change", "reason"), words)
     reasons = {code: words.name("entry", code) for code in rows["reason"].unique()}
     about = c.reason.replace_strict(reasons, default=None, return_dtype=pl.String)
-    return rows.drop("id").with_columns(table=pl.lit(HELD), field="reason", about=about)
+    return rows.with_columns(table=pl.lit(HELD), id="reason", about=about)
 
 
 def _between(old: pa.Table, new: pa.Table, by: Sequence[str], words: Words) -> tuple[pl.DataFrame, list[str]]:

@@ -52,7 +52,6 @@ ENTRY_COLUMNS = pa.schema(
     | {"split_line": COUNT, "line": COUNT}
     | ENTRY_DATA
     | {
-        "cost_centre": TEXT,
         "batch_id": TEXT,
         "job_id": TEXT,
         "sent_at": INSTANT,
@@ -61,7 +60,7 @@ ENTRY_COLUMNS = pa.schema(
     }
     | {
         f"file_{name}": ENTRY_DATA[name]
-        for name in ("date", "amount", "currency", "category_name", "supplier", "tax_code")
+        for name in ("date", "amount", "currency", "category_name", "supplier", "cost_centre", "tax_code")
     }
     | {"facts": TEXT}
 )

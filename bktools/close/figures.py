@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from bktools.findings.check import BEFORE, EXPORTED, FATES, HELD, IN_BOOKS, IN_DOUBT, LEFT_OUT, READY
 from bktools.frames.schema import TEXT
-from bktools.frames.sums import HOME, Sum, by_currency, money_of, sums_of
+from bktools.frames.sums import HOME, NO_MONEY, Sum, by_currency, money_of, sums_of
 from bktools.frames.tables import to_arrow
 from bktools.spending.differences import differences
 from bktools.spending.rates import in_home, is_converted
@@ -32,6 +32,8 @@ LARGEST, LARGEST_OF_OTHERS = 10, 3
 # Kinds that may be new in a month: the column that tells, and the column that names it.
 NEW = {"supplier": ("supplier", "supplier"), "category": ("category_id", "category_name")}
 GROUPS = [key for key, _ in NEW.values()]
+# Whether a line is part of the difference to what an earlier month counted of its entry.
+IS_DIFFERENCE = "is_difference"
 OF_CATEGORIES = ("fate", "category_name", "account_code", "account_name", "category_id")
 
 c = pl.col
@@ -63,16 +65,16 @@ class Figures:
     """All figures of a month, each made on first use from one table of entries.
 
     `own` is the company's own currency, `last` the entries that the last closed month spent, `earlier` the
-    `GROUPS` of the entries that all months before exported or held back, and `counted_before` the IDs of the
-    entries that they held back or had in their books. `left_open` has the entries that they held back, that
-    were not sent since, and that this close does not have.
+    `GROUPS` of the entries that all months before exported or held back, and `counted` the entries that they
+    held back or had in their books, as they counted them. `left_open` has the entries that they held back,
+    that were not sent since, and that this close does not have.
     """
 
     entries: pa.Table
     own: str | None
     last: pa.Table
     earlier: pa.Table
-    counted_before: pa.ChunkedArray
+    counted: pa.Table
     left_open: pa.Table
 
     def by(self, *keys: str) -> list[Sum]:
@@ -98,17 +100,23 @@ class Figures:
     @cached_property
     def spent_entries(self) -> pa.Table:
         """What was spent in the month, whatever became of it, without what an earlier month has counted."""
-        return self._spent(counted_before=False)
+        return spending(self._spent, self.counted)
 
     @cached_property
     def spent(self) -> Sum:
-        """The sum of the entries that were spent in the month."""
-        return self._whole(self.spent_entries)
+        """The sum of the entries that were spent in the month; a difference to an earlier one is no entry."""
+        rows = self.spent_entries
+        new = money_of(rows.filter(pc.invert(rows[IS_DIFFERENCE])))
+        money = money_of(rows, self.own)
+        return Sum(
+            {}, {name: replace(it, entries=new.get(name, NO_MONEY).entries) for name, it in money.items()}
+        )
 
     @cached_property
     def counted_earlier(self) -> Sum:
-        """The entries of this close that an earlier month held back and counted, or had in its books."""
-        return self._whole(self._spent(counted_before=True), fate="counted_earlier")
+        """The entries of this close that an earlier month counted, as it held them back or had them."""
+        is_here = pc.is_in(self.counted["id"], pc.drop_null(self._spent["id"]).combine_chunks())
+        return self._whole(self.counted.filter(is_here), fate="counted_earlier")
 
     @property
     def not_spent(self) -> tuple[Sum, ...]:
@@ -139,7 +147,7 @@ class Figures:
 
         Else ten of the first currency, and three of each other one, by currency; always the largest first.
         """
-        valued = pl.DataFrame(self.spent_entries).drop_nulls("amount")
+        valued = pl.DataFrame(self.spent_entries).drop_nulls("amount").filter(~c(IS_DIFFERENCE))
         if HOME in valued.columns:
             return to_arrow(valued.sort(-c(HOME).abs(), nulls_last=True, maintain_order=True).head(LARGEST))
         most = dict.fromkeys(self.currencies, LARGEST_OF_OTHERS) | dict.fromkeys(self.currencies[:1], LARGEST)
@@ -194,13 +202,41 @@ class Figures:
         """The sums of each fate and reason: an entry counts at one reason of each of its fates."""
         return sorted(self.by("fate", "reason"), key=_place)
 
-    def _spent(self, *, counted_before: bool) -> pa.Table:
-        rows = self.entries.filter(pc.is_in(self.entries["fate"], pa.array(SPENT, TEXT)))
-        is_counted = pc.is_in(rows["id"], pc.drop_null(self.counted_before).combine_chunks())
-        return rows.filter(pc.equal(is_counted, counted_before))
+    @cached_property
+    def _spent(self) -> pa.Table:
+        return self.entries.filter(pc.is_in(self.entries["fate"], pa.array(SPENT, TEXT)))
 
     def _whole(self, rows: pa.Table, **keys: str) -> Sum:
         return Sum(keys, money_of(rows, self.own))
+
+
+def spending(entries: pa.Table, counted: pa.Table) -> pa.Table:
+    """Return what entries add to what earlier months counted of them: nothing where it is the same.
+
+    Of one that has another amount by now, its lines are added, and those that were `counted` are taken back.
+    """
+    lines, before = (pl.DataFrame(rows) for rows in (entries, counted))
+    before = before.drop_nulls("id").join(lines, on="id", how="semi", maintain_order="left")
+    now, then = (
+        rows.group_by("id", "currency").agg(c.amount.sum())
+        for rows in (lines.join(before, on="id", how="semi"), before)
+    )
+    both = now.join(then, on=["id", "currency"], how="full", nulls_equal=True, coalesce=True, suffix="_then")
+    differs = c.amount.fill_null(0) != c.amount_then.fill_null(0)
+    changed = both.filter(differs)["id"].implode()
+    fates = lines.select("id", "fate").unique("id", keep="first")
+    # Without an ID, a line that is taken back is no second line of its entry.
+    back = (
+        before.filter(c.id.is_in(changed))
+        .drop("fate")
+        .join(fates, on="id", how="left", maintain_order="left")
+        .with_columns(*(-c(name) for name in ("amount", HOME) if name in before.columns), id=None)
+    )
+    is_counted = c.id.is_in(before["id"].implode()).fill_null(value=False)
+    lines = lines.with_columns(is_counted.alias(IS_DIFFERENCE)).filter(~is_counted | c.id.is_in(changed))
+    back = back.select(name for name in back.columns if name in lines.columns)
+    back = back.with_columns(pl.lit(value=True).alias(IS_DIFFERENCE))
+    return to_arrow(pl.concat([lines, back], how="diagonal_relaxed"))
 
 
 def _month_changes(last: pa.Table, spent: pa.Table, own: str | None) -> tuple[MonthChange, ...]:

@@ -8,17 +8,18 @@ the last month spent, what is new, and what comes every month are selections of 
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 
 import polars as pl
 import pyarrow as pa
 
-from bktools.close.figures import GROUPS, Figures
+from bktools.close.figures import GROUPS, Figures, spending
 from bktools.close.steps import CloseScope
 from bktools.findings.check import EXPORTED, HELD, IN_BOOKS, IN_DOUBT, LEFT_OUT
 from bktools.frames.schema import BOOKED
 from bktools.frames.sums import money_of
 from bktools.frames.tables import described, to_arrow
-from bktools.journal.periods import exported_elsewhere, held_back
+from bktools.journal.periods import exported_elsewhere, held_back, held_in_closes
 from bktools.spending.expected import KEYS, expected_in, months_known
 from bktools.spending.rates import ExchangeRates, kept_rates, with_home
 
@@ -26,6 +27,7 @@ MISSING = "missing"
 # What has come, or has time to come, is not missing.
 NOT_MISSING = ("came", "due")
 # All are of one company, which only some of the tables name.
+OF_SPENDING = ("id", "split_line", "date", "currency", "amount", "fate")
 OF_HABIT = tuple(key for key in KEYS if key != "company_id")
 
 c = pl.col
@@ -40,11 +42,17 @@ def months_before(
     rates of its own, or those of this one. The table has the entries that are expected and missing.
     """
     met = met_entries(sent, held_back(scope.journal, scope.company, sent))
+    by_close = met_entries(sent, held_in_closes(scope.journal, scope.company))
     before = met.filter(c.met_in < scope.period)
     last = str(before.filter(fate=EXPORTED)["met_in"].max() or "")
-    if rates and last and (kept := kept_rates(scope.settings, scope.company, last)):
-        rates = kept.into(rates.own)
-    counted = [before.filter(~c.is_sent), pl.DataFrame(of_month).filter(booked_before(scope.period))]
+
+    def rates_in(month: str) -> ExchangeRates | None:
+        kept = kept_rates(scope.settings, scope.company, month) if rates else None
+        return kept.into(rates.own) if kept and rates else rates
+
+    counted = counted_before(by_close, scope.period, rates_in)
+    booked = pl.DataFrame(of_month).filter(booked_before(scope.period))
+    booked = booked.join(pl.DataFrame(counted), on="id", how="anti")
     elsewhere = pl.DataFrame(exported_elsewhere(scope.journal, scope.company)).rename({"entry_id": "id"})
     earlier = before.filter(c.fate != IN_DOUBT).select(GROUPS)
     if len(earlier):
@@ -56,9 +64,9 @@ def months_before(
     figures = Figures(
         of_month,
         scope.settings.currency or next(iter(money_of(of_month)), None),
-        last=with_home(spent_in(met, last), rates),
+        last=spent_in(by_close, last, rates_in),
         earlier=to_arrow(earlier),
-        counted_before=to_arrow(pl.concat([rows.select("id") for rows in counted]))["id"],
+        counted=to_arrow(pl.concat([pl.DataFrame(counted), booked], how="diagonal_relaxed")),
         left_open=to_arrow(left_open.sort("met_in", c.amount.abs(), descending=[False, True])),
     )
     # The day of the close is taken from the calendar of this machine, as its month is.
@@ -87,16 +95,29 @@ def met_entries(sent: pa.Table, held: pa.Table) -> pl.DataFrame:
     )
 
 
-def spent_in(met: pl.DataFrame, month: str) -> pa.Table:
-    """Return the entries of an earlier month with their fates, as its closes left them.
+RatesOfMonth = Callable[[str], ExchangeRates | None]
 
-    An entry is of the month of the close that met it first, so that no two months count it; one that was in
-    the books already is of the month of its date.
+
+def spent_in(by_close: pl.DataFrame, month: str, rates_in: RatesOfMonth = lambda _: None) -> pa.Table:
+    """Return the spending of an earlier month with fates, as its closes left it: each entry counts once.
+
+    An entry is of the month of the close that met it first, a later month has what its amount changed by;
+    one that was in the books already is of the month of its date.
     """
-    first = met.filter(c.met_in == c.first_in, met_in=month)
+    met = by_close.filter(met_in=month)
     # What a month held back and exported later is exported.
-    last = first.filter(c.is_sent == c.is_sent.any().over("entry"), ~booked_before(month))
-    return to_arrow(last.select("id", "split_line", "date", "currency", "amount", "fate"))
+    last = met.filter(c.is_sent == c.is_sent.any().over("entry"), ~booked_before(month))
+    lines = with_home(to_arrow(last.select(OF_SPENDING)), rates_in(month))
+    return spending(lines, counted_before(by_close, month, rates_in))
+
+
+def counted_before(by_close: pl.DataFrame, month: str, rates_in: RatesOfMonth) -> pa.Table:
+    """Return the entries that closes of earlier months did not send, as the last of them counted each."""
+    held = by_close.filter(~c.is_sent, c.met_in < month, c.id != "")
+    held = held.filter(c.met_in == c.met_in.max().over("id"))
+    parts = held.partition_by("met_in", maintain_order=True, include_key=True) or [held]
+    homes = [with_home(to_arrow(part), rates_in(str(part["met_in"].max()))) for part in parts]
+    return to_arrow(pl.concat([pl.DataFrame(part) for part in homes], how="diagonal_relaxed"))
 
 
 def booked_before(month: str) -> pl.Expr:

@@ -16,7 +16,7 @@ from bktools.consoles import readable
 from bktools.contract import rules
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, TEXT, Month, to_pandas
-from bktools.frames.sums import NO_CURRENCY
+from bktools.frames.sums import NO_CURRENCY, number_of_entries
 from bktools.frames.tables import source_of
 from bktools.journal.journal import Journal
 from bktools.journal.periods import (
@@ -28,6 +28,7 @@ from bktools.journal.periods import (
     closes_of,
     events_of,
     held_back,
+    sent_after,
     sent_entries,
     state_of,
     totals_of,
@@ -38,7 +39,9 @@ from bktools.journal.writing import open_up_to_date
 from bktools.service import Service
 from bktools.wording import words
 
-VERIFIED = pa.schema({"month": TEXT, "at": TEXT, "by": TEXT, "ledger": TEXT, "differences": COUNT})
+VERIFIED = pa.schema(
+    dict.fromkeys(("month", "at", "by", "ledger"), TEXT) | dict.fromkeys(("differences", "unverified"), COUNT)
+)
 
 
 def table_as_frame(name: str) -> cached_property[pd.DataFrame]:
@@ -169,9 +172,13 @@ def record_of(month: Month, company: str | None = None, *, service: Service | No
         return record_in(journal, month, company, settings.environment)
 
 
-def verified_months(journal: Journal, company: str) -> pa.Table:
-    """Return the last verification of each month of a company in a ledger, the latest month first."""
-    last = {event.period: event for event in verifications_of(journal, company)}
+def verified_months(journal: Journal, company: str, sent: pa.Table) -> pa.Table:
+    """Return the last verification of each month of a company in a ledger, the latest month first.
+
+    `unverified` is how many of the `sent` entries were sent after it.
+    """
+    last = {str(event.period): event for event in verifications_of(journal, company)}
+    after = sent_after(sent, last)
     rows = [
         {
             "month": month,
@@ -179,6 +186,7 @@ def verified_months(journal: Journal, company: str) -> pa.Table:
             "by": event.person,
             "ledger": event.facts["ledger"]["name"],
             "differences": len(event.facts["differences"]),
+            "unverified": number_of_entries(after.filter(pc.equal(after["period"], month))),
         }
         for month, event in sorted(last.items(), reverse=True)
     ]

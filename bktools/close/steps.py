@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.close.actions import IDS_OF_STEP, MONTH_OF_STEP, UNKNOWN, StepResults
+from bktools.close.actions import IDS_OF_STEP, MONTH_OF_STEP, TO_BE_ARCHIVED, UNKNOWN, StepResults
 from bktools.close.entries import CHANGED, unsent
 from bktools.contract import rules
 from bktools.errors import ArgumentError, PlanError
@@ -21,7 +21,7 @@ from bktools.export.findings import require_category_ids
 from bktools.findings.check import ERROR, EXPORTED
 from bktools.frames.schema import Month
 from bktools.frames.sums import has_currency
-from bktools.frames.tables import described, in_memory, months_in, source_of, texts_of, typed
+from bktools.frames.tables import described, in_memory, months_in, source_of, texts_of, typed, with_column
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.folders import clearing
 from bktools.journal.periods import CLOSED, approve, record_close, state_of
@@ -164,6 +164,13 @@ def known_accounts(scope: CloseScope) -> pa.Table:
     """Return the accounts that are known here, with the companies of the charts that were created."""
     companies = {"companies_in_charts": companies_in_charts(scope.journal)}
     return described(accounts_in(scope.journal, scope.company), companies)
+
+
+def in_chart(accounts: pa.Table, after: Reconciliation) -> pa.Table:
+    """Return accounts with whether the ERP's active chart has those that categories are on."""
+    coverage = after.table("coverage")
+    gone = coverage.filter(pc.equal(coverage["state"], TO_BE_ARCHIVED))["account_id"]
+    return with_column(accounts, "in_chart", pc.invert(pc.is_in(accounts["id"], gone.combine_chunks())))
 
 
 def record_and_approve(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,22 +13,29 @@ import pandas as pd
 import pyarrow as pa
 
 from bktools.errors import ArgumentError
+from bktools.findings.check import INFO
 from bktools.frames.names import with_names
 from bktools.frames.schema import COMPARED, MAYBE_SENT
+from bktools.frames.sums import Sum, money_of, total
 from bktools.frames.tables import in_memory, texts_of
-from bktools.journal.export_jobs import load_export_jobs
-from bktools.journal.journal import Journal
+from bktools.journal.export_jobs import history_of
+from bktools.journal.records import Event
 from bktools.journal.statements import record_verification, verifications_of
+from bktools.journal.tables import frame_of
 from bktools.journal.unknown_outcomes import sendings_in_doubt
-from bktools.journal.writing import open_for_writing
+from bktools.journal.writing import open_for_writing, open_up_to_date
 from bktools.ledger import LedgerMatch
 from bktools.ledger.exported import months_of, moved, of_other_months, remembered, with_file
-from bktools.ledger.findings import ANOTHER_MONTH
+from bktools.ledger.findings import USUAL
 from bktools.ledger.match import match_ledger
 from bktools.ledger.settlements import Sending, Settlement, settlements
-from bktools.ledger.verdict import ARRIVED, Reason
+from bktools.ledger.verdict import ARRIVED, UNPROVEN, Reason
 from bktools.service import Service
 from bktools.wording import Sentence, Words, numbers, words
+
+# A difference that was recorded is the same while these are; of its facts the amounts.
+SAME, AMOUNTS = ("check", "about"), ("booked", "booked_amount", "difference")
+Same = tuple[str | None, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +43,8 @@ class Verification:
     """What a verification shows: the match, the batches in doubt, and whose ledger it is.
 
     `company`, `environment` and `ledger` are names for people; `months` the months that were compared, and
-    `moved` what moved in the ledger since the last verification, in sentences. `has_arrived` is whether each
+    `moved` what moved in the ledger since the last verification, and `remarks` what the ledger shows of its
+    habits and what was not compared, in sentences. `has_arrived` is whether each
     exported entry is proven to be in the ledger, and `changed` the IDs of entries that changed since their
     export.
     """
@@ -48,6 +57,7 @@ class Verification:
     months: str
     verified_at: dt.datetime
     moved: Sequence[str] = ()
+    remarks: Sequence[str] = ()
     has_arrived: bool = False
     changed: Collection[str] = ()
 
@@ -61,12 +71,14 @@ class Verification:
         """Months and company: the head of every page."""
         return " \N{MIDDLE DOT} ".join([self.words("verification.title", months=self.months), self.company])
 
-    @property
-    def corrected(self) -> list[dict[str, str]]:
-        """The changed entries that are booked as they are now: the facts of each line that are compared."""
-        entries = self.match.entries
+    def corrected(self, *, by_word: bool = False) -> list[dict[str, str]]:
+        """Return the changed entries that are booked as they are now: the compared facts of each line.
+
+        What no ledger proves or refutes is booked where a person's word says it.
+        """
+        entries, statuses = self.match.entries, (*ARRIVED, *(UNPROVEN if by_word else ()))
         is_changed = entries["entry_id"].str.lower().isin([*self.changed])
-        has_arrived = entries["status"].isin([status.code for status in ARRIVED])
+        has_arrived = entries["status"].isin([status.code for status in statuses])
         table, names = in_memory(entries[is_changed & has_arrived]), ("entry_id", "split_line", *COMPARED)
         rows = zip(*(texts_of(table, name) for name in names), strict=True)
         facts = (zip(names, row, strict=True) for row in rows)
@@ -74,8 +86,8 @@ class Verification:
 
     @property
     def differences(self) -> pd.DataFrame:
-        """The findings without what is usual: not in the ledger yet, or booked in the next month."""
-        is_usual = self.match.findings["reason"].isin([Reason.NOT_COVERED, ANOTHER_MONTH])
+        """The findings without what is usual: not in the ledger yet, or in another month."""
+        is_usual = self.match.findings["reason"].isin([Reason.NOT_COVERED, *USUAL])
         return self.match.findings[~is_usual]
 
     def table(self, name: str) -> pa.Table:
@@ -115,10 +127,14 @@ def verify(
     explained : sequence of str
         Vouchers that a person looked up and that hold none of the entries.
     """
-    exported = load_export_jobs(company, entries=True, service=service)
-    exported, changed = exported[exported["state"].isin(MAYBE_SENT)], set[str]()
+    with open_up_to_date(service.settings) as journal:
+        history, doubts = history_of(journal, "entries", company), sendings_in_doubt(journal, company)
+        verified = verifications_of(journal, company, month) if month else []
+    exported = frame_of(history, "export jobs", service)
+    sent = exported = exported[exported["state"].isin(MAYBE_SENT)]
+    changed = set[str]()
     if entries is not None:
-        exported, changed = with_file(exported, with_names(in_memory(entries), **(tables or {})))
+        exported, changed = with_file(sent, with_names(in_memory(entries), **(tables or {})))
     elif len(exported) and exported["amount"].isna().all():
         raise ArgumentError("entries", Sentence("rule.entries_of_journal"))
     texts, settings, span = words(), service.settings, months_of(postings)
@@ -126,9 +142,10 @@ def verify(
     match = match_ledger(exported, postings, period=month or span, **options)
     sendings = {
         batch: Sending(*sending)
-        for batch, sending in sendings_in_doubt(company, service=service).items()
+        for batch, sending in doubts.items()
         if month is None or batch in {*match.entries["batch_id"]}
     }
+    match = _at_rest(match, _known(verified))
     match = replace(match, unchecked=(*of_other_months(exported, postings, month, texts), *match.unchecked))
     return Verification(
         match=match,
@@ -138,8 +155,9 @@ def verify(
         ledger=Path(str(postings.attrs["bktools"]["source"])).name,
         months=_months(month, span, texts),
         verified_at=dt.datetime.now(dt.UTC),
-        moved=_moved(service, company, month, postings, texts),
+        moved=_moved(verified[-1], postings, texts) if verified else [],
         changed=changed,
+        remarks=[*match.remarks, *_changed(match.entries, sent, changed, texts)],
         has_arrived=match.has_arrived and (len(match.entries) > 0 or exported.empty),
     )
 
@@ -155,35 +173,62 @@ def record(
     reason: str | None,
 ) -> None:
     """Record in the journal that a month was verified; its remaining differences keep their reason."""
-    match = verification.match
-    remaining = verification.differences
-    if len(remaining) and not reason:
-        raise ArgumentError("reason", Sentence("rule.reason_of_differences", count=len(remaining)))
+    match, remaining = verification.match, verification.differences.to_dict("records")
+    with open_up_to_date(service.settings) as journal:
+        known = _known(verifications_of(journal, company, month))
+    facts_of = [_of_finding(row) for row in remaining]
+    reasons = [reason or known.get(tuple(facts.values()), (None, ""))[1] for facts in facts_of]
+    if not all(reasons):
+        raise ArgumentError("reason", Sentence("rule.reason_of_differences", count=reasons.count("")))
     days = postings["date"].dropna()
     span = {"begins": f"{days.min():%Y-%m-%d}", "ends": f"{days.max():%Y-%m-%d}"} if len(days) else {}
-    differences = [
-        {"check": row["check"], "about": row["about"], "reason": reason}
-        for row in remaining.to_dict("records")
-    ]
+    differences = [{**own, "reason": why} for own, why in zip(facts_of, reasons, strict=True)]
     about = {"name": verification.ledger, "sha256": postings.attrs["bktools"]["sha256"], **span}
     facts: dict[str, Any] = {"result": match.counts, "differences": differences}
-    facts |= {"entries": remembered(postings, month), "corrected": verification.corrected}
+    facts |= {
+        "entries": remembered(postings, month),
+        "corrected": verification.corrected(by_word=bool(reason)),
+    }
     with open_for_writing(service.settings) as journal:
         record_verification(journal, company, month, by=by, ledger=about, **facts)
 
 
-def _moved(
-    service: Service, company: str, month: str | None, postings: pd.DataFrame, texts: Words
-) -> list[str]:
+def _changed(entries: pd.DataFrame, sent: pd.DataFrame, changed: Collection[str], texts: Words) -> list[str]:
+    """Return by what changed entries, which are compared as they are now, differ from the export."""
+    ids = entries.loc[entries["entry_id"].str.lower().isin([*changed]), "entry_id"]
+    sides = (in_memory(rows[rows["entry_id"].isin(ids)], "entries") for rows in (entries, sent))
+    now, before = (Sum({}, money_of(rows)).amounts for rows in sides)
+    differences = {name: total([now.get(name), -before.get(name, 0)]) for name in {**before, **now}}
+    return [texts("verification.changed", count=ids.nunique(), amounts=differences)] if len(ids) else []
+
+
+def _of_finding(row: Mapping[Any, Any]) -> dict[str, str | None]:
+    """Return the facts of a finding by which it is the same again, also where lines of the ledger moved."""
+    facts = json.loads(row["facts"])
+    return {**{name: row[name] for name in SAME}, **{name: facts.get(name) for name in AMOUNTS}}
+
+
+def _known(verified: Sequence[Event]) -> dict[Same, tuple[Event, str]]:
+    """Return the differences that were recorded, each with the last event and the reason of the person."""
+    rows = ((event, row) for event in verified for row in event.facts["differences"])
+    return {tuple(map(row.get, (*SAME, *AMOUNTS))): (event, row["reason"]) for event, row in rows}
+
+
+def _at_rest(match: LedgerMatch, known: Mapping[Same, tuple[Event, str]]) -> LedgerMatch:
+    """Return a match whose findings that a person has recorded, and that did not change, order nothing."""
+    rows = match.findings.to_dict("records")
+    for row in rows if known else ():
+        if (same := tuple(_of_finding(row).values())) in known:
+            event, reason = known[same]
+            to_do = match.words("verification.known", at=event.at, by=event.person, reason=reason)
+            row |= {"severity": INFO, "to_do": to_do}
+    changed = {name: [row[name] for row in rows] for name in ("severity", "to_do")}
+    return replace(match, findings=match.findings.assign(**changed))
+
+
+def _moved(last: Event, postings: pd.DataFrame, texts: Words) -> list[str]:
     """Return what moved in a month's ledger since it was verified last: a head, and a line an account."""
-    if month is None:
-        return []
-    with Journal(service.settings) as journal:
-        verified = verifications_of(journal, company, month)
-    if not verified:
-        return []
-    last = verified[-1]
-    changes = moved(last.facts["entries"], remembered(postings, month))
+    changes = moved(last.facts["entries"], remembered(postings, str(last.period)))
     head = texts(f"verification.{'moved_since' if changes else 'nothing_moved'}", at=last.at, by=last.person)
     amounts = ({**change, "amount": texts.amount(change["amount"], None)} for change in changes)
     return [head, *(texts("verification.moved", **change) for change in amounts)]

@@ -99,6 +99,7 @@ CHECKS = (
         facts=(*OF_CATEGORY, "known_since", "none_imported"),
     ),
     Check("archived_account", c.account_archived, facts=OF_CATEGORY),
+    Check("to_be_archived_account", ~c.account_in_chart, facts=OF_CATEGORY),
     Check(
         "unknown_employee", c.employee_id.is_not_null() & c.employee_found.is_null(), facts=("employee_name",)
     ),

@@ -15,11 +15,12 @@ import pyarrow as pa
 
 from bktools.currencies import MINOR_UNITS
 from bktools.export.keys import joined, lower
-from bktools.export.repeats import with_repeats, with_twins
 from bktools.export.sent_before import with_history, with_sent_twins
+from bktools.export.twins import with_twins
 from bktools.export.usual import with_amounts_before, with_usual
 from bktools.frames import schema
 from bktools.frames.names import import_of
+from bktools.frames.repeats import with_repeats
 from bktools.ledger.holdings import Held
 
 c = pl.col
@@ -36,6 +37,7 @@ _TEXTS = (
     "category_name",
     "employee_id",
     "employee_name",
+    "cost_centre",
     "tax_code",
     "supplier",
     "description",
@@ -188,6 +190,7 @@ def _with_accounts(rows: pl.DataFrame, accounts: pl.DataFrame) -> pl.DataFrame:
     tax_code = c.tax_code_external_id.str.strip_chars(" ")
     known = accounts.group_by(account_key=lower("id")).agg(
         account_archived=c.archived.any(ignore_nulls=True),
+        account_in_chart=c.in_chart.all(ignore_nulls=True),
         wanted_tax_code=pl.when(tax_code != "").then(tax_code).max(),
         account_found=pl.lit(value=True),
     )

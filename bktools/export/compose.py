@@ -59,7 +59,8 @@ def compose_export_jobs(
     categories : DataFrame, optional
         As `load_categories` returns it.
     accounts : DataFrame, optional
-        As `load_accounts` returns it.
+        As `load_accounts` returns it; a column `in_chart` is False for those that the ERP's chart does not
+        have: what is on them is held back.
     employees : DataFrame, optional
         As `load_employees` returns it.
     history : DataFrame, optional

@@ -17,9 +17,9 @@ from bktools.currencies import MINOR_UNITS
 from bktools.errors import ArgumentError, InputError
 from bktools.export.checks import CHECKS, HELD_TOGETHER
 from bktools.export.columns import Arguments, columns_of, further_columns
-from bktools.export.repeats import split_entries
 from bktools.findings.check import applicable, find, with_first_errors
 from bktools.frames.names import FIRST, IDENTIFIERS
+from bktools.frames.repeats import split_entries
 from bktools.frames.schema import TEXT, Month
 from bktools.frames.tables import days_of, source_of
 from bktools.ledger.holdings import Holdings, holdings

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -19,7 +18,7 @@ from bktools.findings.check import ERROR, SEVERITIES
 from bktools.frames.findings import lines_of
 from bktools.frames.sums import Sum, money_of, number_of_entries, sums_of, with_one_reason
 from bktools.frames.tables import with_column
-from bktools.wording import Words, words
+from bktools.wording import words
 
 # The columns of a summary of the findings.
 SUMMARY = ("severity", "check", "entries", "value", "message", "to_do", "who")
@@ -45,34 +44,19 @@ class Overview:
             INDENT + texts("command.ready", currency=currency, amount=amount)
             for currency, amount in amounts_of_ready(self.rows).items()
         ]
-        rows: list[Any] = list(self.needs_action.itertuples())
-        reasons = [
+        lines += lines_of(
             (
-                _standing(row, texts),
-                row.entries,
-                texts.name("entry", row.check),
-                ": ".join(filter(None, [row.value, _fact_and_step(row)])),
-            )
-            for row in rows
-        ]
-        lines += lines_of(reasons, texts)
+                (standing, entries, name, ": ".join(filter(None, [value, sentence])))
+                for standing, name, value, entries, sentence, _ in self._reasons
+            ),
+            texts,
+        )
         return [*lines, *(INDENT + line for line in self._not_checked())]
 
     @property
     def html(self) -> str:
         """The plan as HTML: its sums, why other entries are not ready, and the next steps."""
-        texts, rows = words(), list[Any](self.needs_action.itertuples())
-        reasons = [
-            (
-                _standing(row, texts),
-                texts.name("entry", row.check),
-                row.value,
-                row.entries,
-                _fact_and_step(row),
-                row.who,
-            )
-            for row in rows
-        ]
+        texts, reasons = words(), self._reasons
         amounts = amounts_of_ready(self.rows)
         ready = [(currency, texts.amount(amount, currency)) for currency, amount in amounts.items()]
 
@@ -102,6 +86,25 @@ class Overview:
     def needs_action(self) -> pd.DataFrame:
         """The summary without findings of the severity info."""
         return self._summary[self._summary["severity"] != "info"].reset_index(drop=True)
+
+    @property
+    def _reasons(self) -> list[tuple[str, str, str, int, str, str]]:
+        """What becomes of entries and why, their value and number, fact and step, and who takes it."""
+        texts = words()
+        return [
+            (
+                # Of an error its fate, of a warning its severity.
+                texts.name("fate", FATE_OF_REASON[row["check"]])
+                if row["severity"] == ERROR
+                else texts.name("severity", row["severity"]),
+                texts.name("entry", row["check"]),
+                row["value"],
+                row["entries"],
+                texts("sentence.fact_and_step", fact=row["message"], step=row["to_do"]),
+                row["who"],
+            )
+            for row in self.needs_action.to_dict("records")
+        ]
 
     @cached_property
     def _summary(self) -> pd.DataFrame:
@@ -144,15 +147,3 @@ def amounts_of_ready(rows: pa.Table) -> dict[str, Decimal]:
     if not {"currency", "amount"} <= set(rows.column_names):
         return {}
     return dict(sorted(Sum({}, money_of(rows)).amounts.items()))
-
-
-def _standing(row: Any, texts: Words) -> str:
-    """Return what becomes of the entries of a row of `needs_action`; of a warning, its severity."""
-    if row.severity != ERROR:
-        return texts.name("severity", row.severity)
-    return texts.name("fate", FATE_OF_REASON[row.check])
-
-
-def _fact_and_step(row: Any) -> str:
-    """Return the fact and the next step of a row of `needs_action`."""
-    return words()("sentence.fact_and_step", fact=row.message, step=row.to_do)

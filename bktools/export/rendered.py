@@ -14,8 +14,10 @@ from bktools.findings.sentences import fact_and_step, facts_of_all, with_sentenc
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import TEXT
 from bktools.frames.sums import numbers_of_entries
-from bktools.frames.tables import days_of
+from bktools.frames.tables import days_of, to_arrow
 from bktools.wording import Words
+
+c = pl.col
 
 FIRST = ("check", "severity", "about", "message", "to_do", "who")
 # What names an entry for a person, beside its day.
@@ -24,27 +26,17 @@ _NAMING = ("supplier", "description", "amount", "currency", "line")
 
 def findings_in(words: Words, findings: pa.Table) -> pa.Table:
     """Return findings in the words of a language, with their facts as the last column."""
-    texts = with_sentences(
-        pl.DataFrame(findings.select(["check", "facts"])), words, "entry", message="one", to_do="do"
-    )
-    roles = pc.unique(findings["who"]).to_pylist()
-    names = pa.array([words.name("role", role) for role in roles], TEXT)
-    columns = {
-        "check": findings["check"],
-        "severity": findings["severity"],
-        "about": pa.array(_about(words, findings), TEXT),
-        "message": pc.cast(texts["message"].to_arrow(), TEXT),
-        "to_do": pc.cast(texts["to_do"].to_arrow(), TEXT),
-        "who": names.take(pc.index_in(findings["who"], pa.array(roles, TEXT))),
-    }
-    others = [name for name in findings.column_names if name not in {*columns, "facts"}]
-    return pa.table(columns | {name: findings[name] for name in (*others, "facts")})
+    rows = with_sentences(pl.DataFrame(findings), words, "entry", message="one", to_do="do")
+    roles = {role: words.name("role", role) for role in rows["who"].unique()}
+    about = pl.Series(_about(words, findings), dtype=pl.String)
+    rows = rows.with_columns(c.who.replace(roles), about=about)
+    return to_arrow(rows.select(*FIRST, pl.all().exclude(*FIRST, "facts"), "facts"))
 
 
 def not_ready_in(words: Words, held: pa.Table) -> pa.Table:
     """Return entries that are not ready, with reason and next step as a message; their facts come last."""
-    codes = pl.DataFrame(held.select(["reason", "facts"])).rename({"reason": "check"})
-    texts = with_sentences(codes, words, "entry", fact="one", step="do")
+    codes = pl.DataFrame(held.select(["reason", "facts"]))
+    texts = with_sentences(codes, words, "entry", code="reason", fact="one", step="do")
     messages = texts.select(fact_and_step(words, "fact", "step")).to_series()
     table = held.append_column("message", pc.cast(messages.to_arrow(), TEXT))
     return table.select([*in_reading_order(name for name in table.column_names if name != "facts"), "facts"])

@@ -169,12 +169,13 @@ MAYBE_SENT = ("ACCEPTED", *IN_DOUBT)
 # The data that the journal keeps of each entry when it is sent, null where it was unknown.
 _ENTRY_DATA = (
     "date date, amount money, currency text, category_id text, category_name text, account_code text, "
-    "account_name text, employee_id text, employee_name text, supplier text, description text, tax_code text"
+    "account_name text, employee_id text, employee_name text, supplier text, description text, "
+    "cost_centre text, tax_code text"
 )
 ENTRY_DATA = _columns(_ENTRY_DATA)
 
 # The fields of these that are compared when an entry comes again.
-COMPARED = ("date", "amount", "currency", "category_id", "tax_code", "supplier")
+COMPARED = ("date", "amount", "currency", "category_id", "cost_centre", "tax_code", "supplier")
 
 EXPORTED_ENTRIES = _schema(
     "entry_id text, batch_id text, company_id text, state text",
@@ -193,7 +194,7 @@ PERIODS = _schema(
     "in_books count, in_books_amount money, "
     "held_back count, held_back_amount money, open count, open_amount money, prepared_by text, "
     "approved_by text, applied_at instant, changed_by text, changed_at instant, reason text, "
-    "verified_by text, verified_at instant, verified_against text, verified_result text",
+    "verified_by text, verified_at instant, verified_against text, verified_result text, unverified count",
 )
 
 # Changes of the states of batches. `before` is null for a new batch.

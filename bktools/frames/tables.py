@@ -244,7 +244,7 @@ TYPES: Mapping[str, pa.DataType] = {
     for columns in (CATEGORIES, ACCOUNTS, EXPORTED_ENTRIES, ENTRIES)
     for field in columns
     if field.name != "line"
-}
+} | {"in_chart": FLAG}
 
 
 def _shape(source: str, needed: str, others: str = "") -> Shape:
@@ -256,7 +256,7 @@ SHAPES: Mapping[str, Shape] = {
     "entries": Shape("read_entries", ("id", "company_id"), TYPES),
     "categories": _shape("load_categories", "id company_id archived account_id", "name"),
     "accounts": _shape(
-        "load_accounts", "id archived", "code external_id name tax_code_external_id state updated_at"
+        "load_accounts", "id archived", "code external_id name tax_code_external_id state updated_at in_chart"
     ),
     "employees": _shape("load_employees", "id", "first_name last_name email"),
     "history": _shape("load_export_jobs(entries=True)", "entry_id state", " ".join(EXPORTED_ENTRIES.names)),

@@ -105,8 +105,9 @@ def load_export_jobs(
         (UTC). With `entries=True` one row per entry of a batch, and per line of a split entry: entry_id,
         batch_id, company_id, state, job_id, sent_at, split_line (its number, 0 for an entry of one line), and
         what was known of it when it was sent: date, amount (exact), currency, category_id, category_name,
-        account_code, account_name, employee_id, employee_name, supplier, description, tax_code, period (the
-        month of the close that sent it, or of its date). They are null where they were not known. With
+        account_code, account_name, employee_id, employee_name, supplier, description, cost_centre, tax_code,
+        period (the month of the close that sent it, or of its date). They are null where they were not
+        known. With
         `events=True` one row per event, oldest first: at (UTC), batch_id, company_id, after (the new state),
         done_by (the person who resolved it, or the process), before (the old state; null for a new batch),
         message (the answer, or the evidence). `frame.attrs["bktools"]["journal"]` is the journal's identity:

@@ -5,6 +5,7 @@ Everything here is events of the journal and rows that are written with them, so
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -97,8 +98,8 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
         books already (in_books), held_back by the last close of the month, and of those open today;
         prepared_by, approved_by (until reopened) and applied_at (UTC) of the last close; changed_by,
         changed_at (UTC) and reason of the last change of the state; verified_by, verified_at (UTC),
-        verified_against (the ledger) and verified_result (JSON) of the last verification. Amounts of
-        currencies are never added.
+        verified_against (the ledger) and verified_result (JSON) of the last verification, and unverified: the
+        number of entries that were sent after it. Amounts of currencies are never added.
 
     Raises
     ------
@@ -132,7 +133,9 @@ def _months_of(journal: Journal, company_id: str) -> list[Row]:
     totals = totals_of(sent, held_back(journal, company_id, sent))
     changes = {row["period"]: row for row in journal.rows(_CHANGES, company_id)}
     closes = {row["period"]: row for row in closes_of(journal, company_id)}
-    verified = {event.period: event for event in verifications_of(journal, company_id)}
+    verified = {str(event.period): event for event in verifications_of(journal, company_id)}
+    unverified = summed(sent_after(sent, verified), "period", "currency").to_dicts()
+    counts = {(row["period"], row["currency"]): row["entries"] for row in unverified}
     months = {*changes, *closes, *verified, *(row["period"] for row in totals if row["period"])}
     rows: list[Row] = []
     for month in sorted(months):
@@ -142,8 +145,20 @@ def _months_of(journal: Journal, company_id: str) -> list[Row]:
         is_reopened = about["state"] == OPEN and about.get("changed_at", "") > last.get("at", "")
         approved_by = None if is_reopened else last.get("approved_by")
         about |= {"approved_by": approved_by, **_verification(verified.get(month))}
-        rows += [about | sums for sums in totals if sums["period"] == month] or [about]
+        of_month = [sums for sums in totals if sums["period"] == month]
+        if month in verified:
+            of_month = [row | {"unverified": counts.get((month, row["currency"]), 0)} for row in of_month]
+        rows += [about | sums for sums in of_month] or [about]
     return rows
+
+
+def sent_after(sent: pa.Table, verified: Mapping[str, Event]) -> pa.Table:
+    """Return the entries that were sent after the last verification of their month."""
+    is_after = pa.chunked_array([pa.repeat(False, len(sent))])
+    for month, event in verified.items():
+        is_later = pc.greater(sent["sent_at"], pa.scalar(dt.datetime.fromisoformat(event.at), INSTANT))
+        is_after = pc.or_kleene(is_after, pc.and_kleene(pc.equal(sent["period"], month), is_later))
+    return sent.filter(is_after)
 
 
 def _verification(event: Event | None) -> dict[str, Any]:
@@ -380,6 +395,12 @@ def held_back(journal: Journal, company_id: str, sent: pa.Table, month: str | No
             row |= {"outcome": "resolved", "resolved_period": job["period"], "resolved_job_id": job["job_id"]}
             row["resolved_at"] = job["sent_at"] and job["sent_at"].isoformat()
     return table_of([wanted], HELD)
+
+
+def held_in_closes(journal: Journal, company_id: str) -> pa.Table:
+    """Return the entries that the last close of each month held back, or had in its books, by month."""
+    last_closes = {str(close["period"]): close for close in closes_of(journal, company_id)}
+    return table_of([[*_held_in(last_closes[month] for month in sorted(last_closes))]], HELD)
 
 
 def entries_met(journal: Journal, company_id: str) -> set[str]:

@@ -14,8 +14,6 @@ from bktools.journal.database import Row
 from bktools.journal.journal import Journal
 from bktools.journal.records import named
 from bktools.journal.sentences import line_of
-from bktools.journal.writing import open_up_to_date
-from bktools.service import Service
 from bktools.wording import words
 
 # ASSUMED: `expiresIn` is in seconds; a job without it ends within an hour, as in the samples.
@@ -56,19 +54,18 @@ def lasts_seconds(job: str | None) -> int:
     return expires if 0 < expires <= LONGEST_SECONDS else JOB_SECONDS
 
 
-def sendings_in_doubt(company: str, *, service: Service) -> dict[str, tuple[dt.datetime, str]]:
+def sendings_in_doubt(journal: Journal, company: str) -> dict[str, tuple[dt.datetime, str]]:
     """Return, by batch of a company with an unknown outcome, when its job ended and where an answer may be.
 
     The time is the latest possible one. The other text says why an answer may exist that the journal does not
     have; it is "" where none can.
     """
-    with open_up_to_date(service.settings) as journal:
-        jobs = journal.rows("SELECT job FROM batches WHERE company_id = $1", company)
-        longest = dt.timedelta(seconds=max([lasts_seconds(row["job"]) for row in jobs] + [JOB_SECONDS]))
-        return {
-            row["batch_id"]: (dt.datetime.fromisoformat(row["sent_at"]) + longest, _undelivered(journal, row))
-            for row in journal.unknown(company)
-        }
+    jobs = journal.rows("SELECT job FROM batches WHERE company_id = $1", company)
+    longest = dt.timedelta(seconds=max([lasts_seconds(row["job"]) for row in jobs] + [JOB_SECONDS]))
+    return {
+        row["batch_id"]: (dt.datetime.fromisoformat(row["sent_at"]) + longest, _undelivered(journal, row))
+        for row in journal.unknown(company)
+    }
 
 
 def _undelivered(journal: Journal, row: Row) -> str:

@@ -32,6 +32,8 @@ LONGEST_VOUCHER = 20
 MOST_WORDS = 6
 # A contra account of so many vouchers, or of so much of the money, is a main one; any other one is seldom.
 OFTEN = 0.1
+# Cents. What is paid is rounded to half a unit at most.
+ROUNDING = 50
 
 
 @dataclass(eq=False)
@@ -116,6 +118,12 @@ class AnnotatedPostings:
     def without_tax(self, is_tax: Flags, rates: Iterable[int]) -> AnnotatedPostings:
         """Return the ledger without the tax beside its costs."""
         return replace(self, is_cost=self.is_cost & ~is_tax, rates=tuple(sorted({*rates})))
+
+    def without_rounding(self) -> AnnotatedPostings:
+        """Return the ledger without what rounds the other side: accounts that never have more."""
+        most = largest(self.lines.account, len(self.mix), np.abs(self.lines.cents))
+        is_small = (most <= ROUNDING)[self.lines.account] & ~self.is_used
+        return replace(self, is_cost=self.is_cost & ~is_small)
 
     def by_lines(self, *, with_tax: bool = False) -> AnnotatedPostings:
         """Return the ledger with each line of a cost side as a voucher, where contra accounts balance it.

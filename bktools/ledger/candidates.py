@@ -202,18 +202,13 @@ class Group:
 
     @functools.cached_property
     def parts(self) -> list[tuple[Entry, ...]]:
-        """Its entries and its receipts of several lines, each of which may have a story of its own."""
-        return [*((x,) for x in self.entries), *self.receipts]
-
-    @property
-    def repeated(self) -> list[tuple[Entry, ...]]:
-        """What of it may be there twice: a part, or all of it."""
-        return [*dict.fromkeys([*self.parts, self.entries])]
+        """What of it may have a story of its own: its entries, its receipts of several lines, all of it."""
+        return [*dict.fromkeys([*((x,) for x in self.entries), *self.receipts, self.entries])]
 
     @functools.cached_property
     def amounts(self) -> frozenset[int]:
-        """The sizes of its sum, its entries and its receipts."""
-        return frozenset(abs(sum(x.cents for x in part)) for part in (self.entries, *self.parts))
+        """The sizes of its parts."""
+        return frozenset(abs(sum(x.cents for x in part)) for part in self.parts)
 
     @property
     def is_receipt(self) -> bool:

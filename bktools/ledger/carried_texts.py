@@ -10,7 +10,7 @@ import polars as pl
 from bktools.ledger.booking_units import FEW, HABIT
 from bktools.ledger.candidates import FIELDS, PERSON
 from bktools.ledger.matching import Matching
-from bktools.ledger.whole_numbers import Flags, first_rows
+from bktools.ledger.whole_numbers import Flags, among, first_rows
 from bktools.ledger.working_papers import WorkingPapers
 
 # Pairs that show a habit; more show no other.
@@ -46,10 +46,12 @@ def carried_texts(papers: WorkingPapers) -> tuple[str, ...] | None:
 def without_denied(papers: WorkingPapers) -> Matching:
     """Give up the pairs that a text denies, with all of their accounts and total.
 
-    Of a singular pair, the text must have no word in common with its entries: it may be cut, or changed.
+    Of a singular pair, the text must have no word in common with its entries, as it may be cut, or changed;
+    or it names another entry of the same amount and account.
     """
     matching, groups, practice = papers.matching, papers.matching.groups, papers.practice
-    asked = matching.only(~(matching.is_singular & _shows_a_text(papers)))
+    has_equal = among(len(groups.size), groups.of_entry[~papers.are_single])[matching.group]
+    asked = matching.only(~(matching.is_singular & _shows_a_text(papers)) | has_equal)
     papers.load(asked.group.tolist())
     vouchers = asked.vouchers.tolist()
     texts = papers.books.texts(vouchers)
@@ -59,7 +61,8 @@ def without_denied(papers: WorkingPapers) -> Matching:
         own = papers.members(group)
         is_denied = practice.denies(own, texts[v])
         if is_denied and is_singular:
-            is_denied = all(x.text(FIELDS).isdisjoint(texts[v]) for x in own)
+            is_other = all(x.text(FIELDS).isdisjoint(texts[v]) for x in own)
+            is_denied = is_other or any(y.is_named_in(texts[v]) for x in own for y in papers.equal(x))
         if is_denied:
             denied.append(group)
     if not denied:

@@ -65,7 +65,7 @@ def with_file(exported: pd.DataFrame, entries: Any) -> tuple[pd.DataFrame, set[s
         pl.DataFrame(pl.from_arrow(with_column(table, "split_line", split_lines(table))))
         for table in tables_in_one_scale(*tables)
     )
-    names = [name for name in (*ENTRY_DATA, "document_number", "cost_centre") if name in file.columns]
+    names = [name for name in (*ENTRY_DATA, "document_number") if name in file.columns]
     of_file = file.select("split_line", *names, key=pl.col("id").str.to_lowercase())
     of_file = of_file.unique(["key", "split_line"], keep="first")
     joined = journal.with_columns(key=pl.col("entry_id").str.to_lowercase()).join(

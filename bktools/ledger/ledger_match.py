@@ -138,13 +138,13 @@ class LedgerMatch(Result):
         return set(self.counts) <= ARRIVED_CODES
 
     def __repr__(self) -> str:
-        others = [*self.remarks, *self.account_lines(".open_accounts")]
+        others = [*self.remarks, *self._account_lines()]
         findings = as_lines(self._named, self.words, "ledger")
         sums, others = ([INDENT + line for line in lines] for lines in (self.sums, others))
         return readable("\n".join([self.headline, *sums, *findings, *others]))
 
     def _repr_html_(self) -> str:
-        lines = [*self.sums, *self.account_lines(".open_accounts"), *self.remarks]
+        lines = [*self.sums, *self._account_lines(), *self.remarks]
         parts = [
             views.heading(self.headline),
             as_html(self._named, self.words, "ledger", "entries"),
@@ -220,8 +220,8 @@ class LedgerMatch(Result):
             ]
         return [*lines, *(words("match.not_compared", what=phrase) for phrase in self.unchecked)]
 
-    def account_lines(self, where: str) -> list[str]:
-        """Return a line for each of the first open accounts; `where` names the place of the others."""
+    def _account_lines(self) -> list[str]:
+        """Return a line for each of the first open accounts."""
         rows, words = self.open_accounts, self.words
         count, of = (totals["account_code"].nunique(dropna=False) for totals in (rows, self.totals))
         if rows.empty:
@@ -239,7 +239,7 @@ class LedgerMatch(Result):
                 if row[name]
             }
             lines.append(f"  {named}: {', '.join(f'{name} {amount}' for name, amount in sums.items())}")
-        more = [f"  {words('total.more', count=len(rows) - SHOWN, where=where)}"] if len(rows) > SHOWN else []
+        more = [f"  {words('total.more', count=len(rows) - SHOWN)}"] if len(rows) > SHOWN else []
         return [*lines, *more]
 
     @property

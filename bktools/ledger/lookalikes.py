@@ -27,6 +27,7 @@ from bktools.ledger.booking_units import EARLIER, LATEST, UNDER_A_WEEK
 from bktools.ledger.candidates import FIELDS, PERSON, Entry, FreePieces, Group, Piece, PieceId
 from bktools.ledger.entry_rows import sums_in_a_row
 from bktools.ledger.practice import may_hold
+from bktools.ledger.tax_rates import net_of
 from bktools.ledger.telling import Telling, leave_open
 from bktools.ledger.verdict import BOOKED, ORDERS, Reason, Status
 from bktools.ledger.working_papers import WorkingPapers
@@ -53,7 +54,7 @@ class Lookalikes:
         self._without_originals = _without_originals(papers)
         self._amounts = {x.cents for x in undecided}
         self._by_size: dict[int, list[Piece]] = defaultdict(list)
-        slack = papers.practice.slack
+        slack = max(1, papers.practice.slack)  # a cent of tax is rounded by line, or by voucher
         for piece in free:
             sizes = {abs(cents) for cents in (piece.gross, *piece.nets.values(), *piece.lines)}
             for size in {size + off for size in sizes for off in range(-slack, slack + 1)}:
@@ -71,11 +72,13 @@ class Lookalikes:
         far = [
             piece for piece in self._of_amount(x) if is_silent or not self._practice.denies([x], piece.text)
         ]
+        far += [piece for piece in self.similar(x, by_words=False) if self._practice.is_on_time(group, piece)]
         return [*self._in_a_row[x.e], *in_stories, *named, *in_words, *self._with_more(x, group.due), *far]
 
     def _of_amount(self, x: Entry) -> list[Piece]:
         """Return the pieces with an entry's amount on its account, on any day."""
-        own = {x.cents, x.exported}
+        taxes = {*self._practice.taxes, *self._practice.rates.possible(x)}
+        own = {x.cents, *(net_of(x.exported, rate) for rate in (0, *taxes))}
         of_size = {piece.id: piece for cents in own for piece in self._by_size.get(abs(cents), ())}
         on_account = (piece for piece in of_size.values() if x.account in piece.nets)
         return [piece for piece in on_account if own & {piece.gross, *piece.amounts_on(x.account)}]

@@ -9,6 +9,7 @@ usually takes, such as 2 to 4.
 1. Vouchers go by number, else by document, else by the running balance. A contra account (creditor, bank,
    card, clearing) carries at least half of the costs in most of its vouchers, and most amounts posted to it
    are not moved on. What waits on a clearing account, which gives its amounts to costs later, is a cost.
+   What rounds a payment by less than a unit is of the other side, where that explains more entries.
    Without a contra account there is no cost side, and all stays open.
 2. The booking unit is the one that explains most entries; of two that explain as many, the finer. The gate
    holds 97% of the vouchers whose accounts and amount only one group and one voucher have; with fewer than
@@ -17,7 +18,7 @@ usually takes, such as 2 to 4.
    the first day of the month that it was sent for.
 3. Proven: of a total on an account there are as many vouchers as groups in a stretch of days that no gate
    crosses. Where nine in ten vouchers carry a text of their entry, one without it proves nothing; of a total
-   that occurs once, a word in common is enough.
+   that occurs once, a word in common is enough, unless the text names another entry of the amount.
 4. Tax stands beside the costs in a voucher, so that they add up to the exported (gross) amounts. A cost is a
    fixed share of its amount, by account or tax code: less its tax, or less the part of it that is input tax.
    The shares are solved from all vouchers together, and have to give most postings, to the cents of rounding.
@@ -145,6 +146,8 @@ def _judge(
     entries, lines = with_account_numbers(entries, lines, entries.table["account"], lines.table["account"])
     books = annotated_postings(entries, lines, sign)
     draft.gross = draft.gross * books.sign
+    rows, gross = books.gross_by_row()
+    draft.gross[rows] = gross
     currency = _currency_of(entries, books, currency)
     is_home = _is_of(entries.table["currency"], currency)
     entries = entries.also(is_home=is_home, is_foreign=~is_home, is_original=np.zeros_like(is_home))
@@ -159,7 +162,12 @@ def _judge(
     if not ranked:
         draft.decide(entries.e, Status.NOT_COMPARABLE, Reason.OTHER_CURRENCY)
         return Habits(currency=currency, sign=books.sign), covered
-    # What is shown of a posting has its tax, also where nets are compared.
+    rounded = books.without_rounding()
+    if ranked[0].entries < len(home) and not np.array_equal(rounded.is_cost, books.is_cost):
+        again = ranked_matchings(home, rounded, style)
+        if again[0].entries > ranked[0].entries:
+            books, ranked = rounded, again
+    # What is shown of a posting has its tax, also where nets are compared, and is in the ledger's currency.
     rows, gross = books.gross_by_row()
     is_home = ~among(len(draft.gross), lines.row[is_original])[rows]
     draft.gross[rows[is_home]] = gross[is_home]
@@ -301,6 +309,8 @@ def _decide(papers: WorkingPapers) -> float:
     papers.matching = papers.matching.only(~by_chance | _is_named(papers, by_chance.copy()))
     practice.is_known = share >= KNOWN
     practice.days = int(papers.entries.day.min()), int(papers.entries.day.max())
+    outside = papers.entries.take(papers.is_outside)
+    practice.outside = frozenset(zip(outside.account.tolist(), outside.cents.tolist(), strict=True))
     pieces, proven = pieces_left(papers, kinds), len(papers.matching.group)
     papers.matching = reopened(papers, pieces)
     if len(papers.matching.group) < proven:

@@ -42,6 +42,8 @@ class Practice:
         Whether enough agrees to call an entry missing.
     days : tuple of int
         The days of the first and the last entry.
+    outside : frozenset of tuple
+        Accounts and amounts of the entries whose vouchers are due on days that the ledger does not show.
     free : FreePieces
         The pieces that may hold open groups.
     """
@@ -56,6 +58,7 @@ class Practice:
     carried: tuple[str, ...] | None = None
     is_known: bool = False
     days: Gate = (0, 0)
+    outside: frozenset[tuple[int, int]] = frozenset()
     free: FreePieces = field(default_factory=FreePieces)
 
     # ---- days
@@ -76,19 +79,21 @@ class Practice:
         return 1 if is_soon or is_named or any(self._has_its_amount(piece, x) for x in group.entries) else 2
 
     def _has_its_amount(self, piece: Piece, x: Entry) -> bool:
-        """Whether a later piece has an entry's words, and its amount, which no other entry or piece has.
-
-        An amount of whole units may be met again, and a monthly charge. Any other charge that comes again
-        within a month would be an entry, too, as long before this one as the piece comes after it, or after.
-        """
-        late = piece.day - x.day
+        """Whether a later piece has an entry's words, and its amount, which no other entry or piece has."""
         is_alone = x.is_single and self.free.of_size.get((x.account, abs(x.cents)), ()) == [piece]
-        is_own = is_alone and piece.gross == x.cents and x.exported % UNIT != 0
-        if not is_own or self.carried is None or self.denies([x], piece.text):
-            return False
-        is_in_days = self.days[0] <= x.day - late or x.day + late <= self.days[1]
-        is_less = 0 < late < MONTH[0] + self.gate[0]
-        return (is_less and is_in_days) or late > MONTH[1] + self.gate[1]
+        # An amount of whole units may be met again by chance.
+        is_own = is_alone and piece.gross == x.cents and x.exported % UNIT != 0 and piece.day > x.day
+        has_text = self.carried is not None and not self.denies([x], piece.text)
+        return is_own and has_text and not self.may_come_again(piece.day - x.day, x)
+
+    def may_come_again(self, late: int, x: Entry) -> bool:
+        """Whether an entry's charge may come again after so many days, which is no entry: each month.
+
+        Any other charge that comes again would be an entry, too, as many days before this one, or after it.
+        """
+        if late < MONTH[0] + self.gate[0]:
+            return x.day - late < self.days[0] and self.days[1] < x.day + late
+        return late <= MONTH[1] + self.gate[1]
 
     def is_near(self, group: Group, piece: Piece, x: Entry) -> bool:
         """Whether a piece that names an entry may be of it.
@@ -134,8 +139,9 @@ class Practice:
         return bool(named) and not piece.is_move and named.isdisjoint(x.e for x in group.entries)
 
     def may_be_anothers(self, group: Group, cents: int) -> bool:
-        """Whether an open entry of another group has an amount."""
-        return self.free.amounts[cents] > sum(x.cents == cents for x in group.entries)
+        """Whether another entry has an amount: an open one, or one that the ledger does not cover."""
+        is_outside = any((account, cents) in self.outside for account in group.accounts)
+        return is_outside or self.free.amounts[cents] > sum(x.cents == cents for x in group.entries)
 
     def is_own(self, x: Entry, piece: Piece) -> bool:
         """Whether a piece of another amount is an entry's: it names it, or is in its place and not denied."""

@@ -18,7 +18,7 @@ import polars as pl
 
 from bktools.frames.schema import IN_DOUBT
 from bktools.frames.tables import source_of
-from bktools.ledger.findings import account_of, day_of, place_of, places_of
+from bktools.ledger.findings import about, account_of, day_of, place_of, places_of
 from bktools.ledger.inputs import EPOCH, read
 from bktools.ledger.model import verdict_of
 from bktools.ledger.verdict import ARRIVED, BOOKED, Status, Verdict
@@ -125,6 +125,7 @@ class _Evidence:
         places = places_of(self._inputs.ledger, postings, self._words, most=SHOWN, names=1)
         facts = {
             "count": self._entries.filter(pl.col("batch") == batch)["id"].n_unique(),
+            **dict.fromkeys(("booked", "unproven", "lacking")),
             **proof.facts,
             "first": None if self._first is None else str(day_of(self._first)),
             "last": None if self._last is None else str(day_of(self._last)),
@@ -147,11 +148,12 @@ class _Evidence:
         if proof.outcome == "accepted":
             return proof
         if sending.ends_at > self._now:
-            return _Proof(None, "not_ended", facts={"ends_at": sending.ends_at.isoformat()})
+            facts = {**proof.facts, "ends_at": sending.ends_at.isoformat()}
+            return _Proof(None, "not_ended", proof.postings, facts)
         # What is missing shows nothing of a job that has not ended; the verdict asks what the days cover.
         ends = max(*own["day"], (sending.ends_at.date() - EPOCH).days)
         if self._last is None or self._last <= ends:
-            return _Proof(None, "ends_early", facts={"until": str(day_of(ends))})
+            return _Proof(None, "ends_early", proof.postings, {**proof.facts, "until": str(day_of(ends))})
         return proof
 
     def _judged(self, is_own: pl.Series) -> _Proof:  # noqa: PLR0911
@@ -169,20 +171,36 @@ class _Evidence:
         whole = (
             others.select("batch", arrived=pl.Series(arrived) & sent).group_by("batch").agg(pl.all().all())
         )
-        if not without.habits.is_known or not whole["arrived"].any():
-            return _Proof(None, "no_earlier_batch")
         rows, there = np.flatnonzero(is_own.to_numpy()), without.has(*BOOKED)
         status, postings = with_it.status[rows], _postings(with_it, rows)
-        if np.isin(status, ARRIVED).all():
+        is_open = ~np.isin(status, ARRIVED)
+        facts = dict[str, Any]()
+        if not is_open.all() and is_open.any():
+            unproven = self._entries["id"].gather(rows[is_open]).unique()
+            facts["booked"] = self._entries.filter(is_own)["id"].n_unique() - len(unproven)
+            facts["unproven"] = self._named(unproven)
+            postings = _postings(with_it, rows[is_open])
+        if not without.habits.is_known or not whole["arrived"].any():
+            lacking = (
+                others.filter(pl.Series(~arrived) & sent)["id"] if arrived.any() else others["id"].clear()
+            )
+            return _Proof(None, "no_earlier_batch", facts=facts | {"lacking": self._named(lacking)})
+        if not is_open.any():
             is_moved = (without.status != np.delete(with_it.status, rows))[there].any()
             if is_moved or postings & _postings(without, np.flatnonzero(there)):
                 return _Proof(None, "others_in_its_vouchers", postings)
             return _Proof("accepted", "booked_as_a_whole", postings)
         if (status != Status.MISSING).any():
-            return _Proof(None, "in_part", postings)
+            return _Proof(None, "in_part", postings, facts)
         if not there[sent.to_numpy()].all():
             return _Proof(None, "others_are_open")
         return _Proof("released", "nothing_may_hold_it")
+
+    def _named(self, ids: pl.Series) -> list[str]:
+        """Return entries in a few words each, in their order."""
+        rows = {row["entry_id"]: row for row in reversed(self._inputs.exported.to_pylist())}
+        wanted = {*ids}
+        return [about(row, self._words) for key, row in reversed(rows.items()) if key in wanted]
 
     def _posting(self, row: int) -> str:
         """Return a posting in one line."""

@@ -94,8 +94,13 @@ class _PieceStories:
         self.opened = dict.fromkeys(self.booked, Status.OPEN)
         self.off = sum(piece.gross for piece in pieces) - group.total
         self.late = [piece for piece in pieces if self._is_late(piece) and not self._is_taken_back(piece)]
-        self.far = sum(piece.day - group.due > practice.gate[1] + UNDER_A_WEEK for piece in self.late)
+        self.far = sum(map(self._may_be_of_others, self.late))
         self.odd = sum(map(self._lateness, self.late)) + self._in_other_words()
+
+    def _may_be_of_others(self, piece: Piece) -> bool:
+        """Whether a late piece is as likely another charge: a week after the gate, if that may come again."""
+        is_far = piece.day - self.group.due > self.practice.gate[1] + UNDER_A_WEEK
+        return is_far and any(self.practice.may_come_again(piece.day - x.day, x) for x in self.entries)
 
     def _names_one(self, piece: Piece) -> bool:
         return any(x.is_named_in(piece.text) for x in self.entries)
@@ -195,7 +200,7 @@ class _PieceStories:
 
     def _twice(self) -> Iterator[Story]:
         practice, pieces, cents = self.practice, self.pieces, self.off
-        for part in (part for part in self.group.repeated if cents == sum(x.cents for x in part)):
+        for part in (part for part in self.group.parts if cents == sum(x.cents for x in part)):
             again = [*self.entries, *(replace(x, e=-1) for x in part)]
             is_told = self.is_sum or len(pieces) > 1 or (practice.is_of_sums and pieces[0].is_kind)
             is_told = is_told or part[0].is_named_in(pieces[0].text)
@@ -208,8 +213,9 @@ class _PieceStories:
                 first = min(pieces, key=lambda piece: piece.day)
                 second = [piece for piece in self.late if piece.gross == cents and piece is not first]
                 lateness = sum(map(self._lateness, second))
-                is_in_one = len(pieces) == 1 and practice.may_be_anothers(self.group, cents)
-                own = Status.OPEN if is_in_one or self._is_of_others(part) else Status.BOOKED_TWICE
+                is_outside = any((x.account, cents) in practice.outside for x in part)
+                is_others = is_outside or (len(pieces) == 1 and practice.may_be_anothers(self.group, cents))
+                own = Status.OPEN if is_others or self._is_of_others(part) else Status.BOOKED_TWICE
                 yield self.story(1 - lateness + self.far, self.booked | {x.e: own for x in part})
 
     def _is_of_others(self, part: Sequence[Entry]) -> bool:
@@ -234,7 +240,8 @@ class _PieceStories:
         if not self.is_sum and is_explained:
             return  # twice its amount is no slip of the pen
         if not self.is_sum and is_own and piece.gross * group.total > 0:
-            own = Status.OPEN if self._may_be_right(x, piece) else Status.ANOTHER_AMOUNT
+            is_open = not practice.is_known or self._may_be_right(x, piece)
+            own = Status.OPEN if is_open else Status.ANOTHER_AMOUNT
             if abs(self.off) == 1 and self._has_net(x, piece):
                 own = Status.BOOKED  # only a cent of its tax is rounded
             yield self.story(1, {x.e: own}, off=self.off)
@@ -261,6 +268,7 @@ class _PieceStories:
         # A line may be the entry's, with a fee or another entry beside it, or in it.
         if (
             practice.may_be_anothers(self.group, off)
+            or practice.may_be_anothers(self.group, piece.gross)
             or x.cents in piece.lines
             or not piece.nets.keys() & practice.used <= self.group.accounts
         ):

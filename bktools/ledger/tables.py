@@ -19,7 +19,7 @@ from bktools.ledger.findings import Finding, day_of, findings_of
 from bktools.ledger.ledger_match import LedgerMatch
 from bktools.ledger.matched_tables import CODES, OF_GROUP, MatchedTables, as_money, rows_of
 from bktools.ledger.tax_rates import WHOLE
-from bktools.ledger.verdict import Status
+from bktools.ledger.verdict import THERE, Status
 from bktools.ledger.whole_numbers import first_rows
 from bktools.wording import Words
 
@@ -122,6 +122,8 @@ def _totals(matched: MatchedTables) -> pd.DataFrame:
     later = held.join(of_group, on=OF_GROUP, nulls_equal=True).filter(pl.col("month") > pl.col("moved"))
     entries = entries.with_columns(
         first=postings["month"].gather(pl.Series(first).replace(-1, None)),
+        original=postings["fcents"].gather(entries["posting"]),
+        has_own=postings["is_home"].gather(entries["posting"]),
         is_compared=pl.col("status") != Status.NOT_COMPARABLE,
     )
     # What was moved from another account is on its own one since then.
@@ -134,6 +136,10 @@ def _totals(matched: MatchedTables) -> pd.DataFrame:
     exported = pl.when("is_home").then(cents).otherwise(0)
     # What matched groups have on other accounts, and for other currencies.
     groups = entries.filter(is_matched).group_by("group", *BY)
+    # A foreign entry with an error has what its own posting has, in proportion to its amount.
+    is_wrong = pl.col("status").is_in([*THERE]) & ~is_matched & ~pl.col("is_home") & pl.col("has_own")
+    is_more = pl.col("status") == Status.ANOTHER_AMOUNT
+    own = pl.col("booked") * pl.when(is_more).then((cents / pl.col("original")).abs()).otherwise(1)
     more = pl.first("in_group").fill_null(0) - cents.filter("is_home").sum()
     is_home, is_other = pl.col("is_home").all(), ~pl.col("is_held")
     parts = (
@@ -146,6 +152,7 @@ def _totals(matched: MatchedTables) -> pd.DataFrame:
             of_other_months=-exported,
         ),
         entries.filter("is_compared").select("account", "month", of_other_months=exported),
+        entries.filter(is_wrong).select("account", "month", foreign=own.round().cast(pl.Int64)),
         later.select("account", "month", of_other_months="ledger"),
         later.select("account", month="moved", of_other_months=-pl.col("ledger")),
         groups.agg(on_other_accounts=pl.when(is_home).then(-more), foreign=pl.when(~is_home).then(more)),

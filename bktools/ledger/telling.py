@@ -102,7 +102,7 @@ class Telling:
         if status == Status.ANOTHER_ACCOUNT:  # the posting on that account first
             other = self.papers.row_on_another(shown, x)
             draft.is_held[other] = True
-            if self.papers.sum(other) == x.cents:
+            if self.papers.sum(other) == x.cents and not x.is_original:
                 draft.gross[other] = x.exported
             rows = [*other, *rows]
         draft.look(x.e, [*dict.fromkeys(rows)])

@@ -10,7 +10,7 @@ import numpy as np
 from bktools.ledger.annotated_postings import AnnotatedPostings
 from bktools.ledger.booking_units import FEW, Gate
 from bktools.ledger.candidates import FIELDS, Entry, Group, Piece
-from bktools.ledger.matching import Matching
+from bktools.ledger.matching import SOME, Matching
 from bktools.ledger.practice import Practice
 from bktools.ledger.tax_rates import Rates
 from bktools.ledger.verdict import Verdict
@@ -75,7 +75,7 @@ class WorkingPapers:
         """
         self.entries, self._describes = entries, describes
         self._objects: dict[int, Entry] = {}
-        for name in ("receipts", "_are_own"):
+        for name in ("receipts", "_are_own", "are_single"):
             self.__dict__.pop(name, None)
         if len(entries) <= MANY:
             self.of(entries.e.tolist())
@@ -86,14 +86,16 @@ class WorkingPapers:
     def compared(self) -> Flags:
         """Of each entry: whether it shows how the ledger books. Those that were sent do, if there are any.
 
-        A batch of which nothing has arrived shows nothing, unless most entries are of such batches.
+        A batch of which next to nothing has arrived shows nothing, unless most entries are of such batches.
         """
         groups = self.matching.groups
         can_be: Flags = groups.is_home[groups.of_entry] & ~self.is_outside
         sent: Flags = can_be & self.entries.sent
         can_be = sent if sent.any() else can_be
         batch, first = number(self.entries.batch)
-        arrived: Flags = can_be & among(len(first), batch[self.matching.has_pair])[batch]
+        there = sums(batch, len(first), can_be & self.matching.has_pair)
+        of_batch = sums(batch, len(first), can_be)
+        arrived: Flags = can_be & ((there > 0) & (there >= SOME * of_batch))[batch]
         return arrived if 2 * arrived.sum() >= can_be.sum() else can_be
 
     @property
@@ -112,11 +114,17 @@ class WorkingPapers:
             columns = [getattr(entries, name)[at].tolist() for name in names]
             texts = entries.table.select(*FIELDS, "id", "cents")[at].rows()
             names_alone = np.full(len(at), self._describes)
-            facts = (*(are_own[at] for are_own in self._are_own), names_alone)
+            facts = (*(are_own[at] for are_own in (*self._are_own, self.are_single)), names_alone)
             rows = zip(wanted, *columns, texts, *(fact.tolist() for fact in facts), strict=True)
             for e, account, day, cents, is_original, sent, code, text, *own in rows:
                 self._objects[e] = Entry(e, account, day, cents, is_original, sent, code, *text, *own)
         return [self._objects[e] for e in numbers]
+
+    def equal(self, x: Entry) -> list[Entry]:
+        """Return the other entries with an entry's amount on its account."""
+        entries = self.entries
+        is_equal = (entries.account == x.account) & (entries.cents == x.cents) & (entries.e != x.e)
+        return [] if x.is_single else self.of(entries.e[is_equal].tolist())
 
     def members(self, group: int) -> list[Entry]:
         """Return the entries of a group."""
@@ -135,11 +143,15 @@ class WorkingPapers:
         return sums(receipt, len(first), entries.cents)[receipt]
 
     @functools.cached_property
-    def _are_own(self) -> tuple[Flags, Flags, Flags]:
-        """By entry: whether its description, its document, and its amount are of it alone."""
+    def are_single(self) -> Flags:
+        """By entry: whether no other one has its amount on its account."""
         lot, first = number(self.entries.account * 2**40 + np.abs(self.entries.cents))
-        is_single = (sums(lot, len(first)) == 1)[lot]
-        return self._is_own("description"), self._is_own("document"), is_single
+        return np.asarray((sums(lot, len(first)) == 1)[lot])
+
+    @functools.cached_property
+    def _are_own(self) -> tuple[Flags, Flags]:
+        """By entry: whether its description, and its document, is of no other receipt."""
+        return self._is_own("description"), self._is_own("document")
 
     def _is_own(self, name: str) -> Flags:
         """Return by entry whether its text is of no other receipt."""

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from bktools.close.actions import IDS, NEED_ACCOUNT
+from bktools.close.actions import ANSWERED, IDS
 from bktools.connection import company_named
 from bktools.contract import rules
 from bktools.errors import InputError, SheetNotFoundError
@@ -193,7 +193,7 @@ def _checked(
     row = {name: line.get(name) for name in names}
     if not line["new_account"]:
         return row | {"outcome": NOTED, "message": words()("fix.note")}
-    if line.get("check") not in NEED_ACCOUNT or not line["category_id"]:
+    if line.get("check") not in ANSWERED or not line["category_id"]:
         return row | {"outcome": WRONG, "message": words()("fix.not_asked")}
     own = [account for account in chart if account["company_id"] == line["company_id"]]
     chosen, why = _chosen(line["new_account"], own)

@@ -8,6 +8,7 @@ from pathlib import Path
 from bktools import disk
 from bktools.close.verification import Verification
 from bktools.frames.delimited import to_csv
+from bktools.frames.tables import in_memory
 from bktools.ledger.settlements import as_frame
 from bktools.reports import sheets
 from bktools.reports.html import page_of
@@ -20,8 +21,8 @@ SHEETS = {
     "findings": "about severity reason message to_do who",
     "open_groups": "accounts first_day last_day entries exported currency ledger difference vouchers "
     "likeliest",
-    "totals": "account_code account_name month currency entries exported of_other_months "
-    "foreign ledger on_other_accounts not_from_export difference",
+    "totals": "account_code account_name month currency difference exported ledger "
+    "of_other_months foreign on_other_accounts not_from_export entries",
     "matched": "status date supplier description amount currency account_code booked_date booked_amount "
     "booked_account_code booked_voucher_id",
 }
@@ -47,11 +48,17 @@ def write_verification(verification: Verification, folder: Path, profile: str = 
 
 def page(verification: Verification) -> bytes:
     """Return a verification as one HTML file to mail."""
-    columns = {
-        name: [(column, KIND_OF.get(column, "text")) for column in names.split()]
-        for name, names in SHEETS.items()
-    }
+    columns = {name: columns_of(verification, name) for name in SHEETS}
     return page_of("verification.html", verification.words, of=verification, columns=columns)
+
+
+def columns_of(verification: Verification, name: str) -> list[tuple[str, str]]:
+    """Return the columns of a table for people, with their kinds; of totals those that are not all 0."""
+    columns = SHEETS[name].split()
+    if name == "totals":
+        shown = in_memory(verification.match.open_accounts[columns])
+        columns = [column for column in columns if {*shown[column].to_pylist()} - {None, "", 0}]
+    return [(column, KIND_OF.get(column, "text")) for column in columns]
 
 
 def workbook(verification: Verification) -> bytes:
@@ -67,7 +74,7 @@ def workbook(verification: Verification) -> bytes:
         sheet.write([verification.title], sheets.TITLE)
         sheet.write([words("verification.of_ledger", ledger=verification.ledger)], sheets.NOTE)
         sheet.skip()
-        for line in (match.headline, *match.sums, *match.remarks, *verification.moved):
+        for line in (match.headline, *match.sums, *verification.remarks, *verification.moved):
             sheet.write([line.strip()], sheets.WRAPPED)
         sheet.page(1, pages=0)
         for name, columns in SHEETS.items():

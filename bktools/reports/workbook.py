@@ -147,26 +147,19 @@ def lines_of(close: Close) -> Iterator[Line]:
     for action in close.actions:
         step = step_of(close.words, action)
         several = action.things if len(action.things) > 1 else ()
-        yield _line(close, action, step, action, wants_account=not several)
+        yield _line(close, action, step, action)
         for place, thing in enumerate(several):
             about, why = name_of(close.words, thing), detail_of(close.words, action, thing)
             if thing.kind != ENTRY or (why and place < SHOWN_ENTRIES):
                 yield _line(close, action, step._replace(about=about, why=why), thing)
 
 
-def _line(
-    close: Close,
-    action: Action,
-    step: Step,
-    value: Action | Thing,
-    *,
-    wants_account: bool = True,
-) -> Line:
+def _line(close: Close, action: Action, step: Step, value: Action | Thing) -> Line:
     words, is_beneath = close.words, value is not action
     # A step has its numbers apart, so that a column of them can be added up; a thing has its own as text.
     amounts = {} if is_beneath else value.amounts
     look = {**sheets.WRAPPED, **(QUIET if is_beneath else BOLD)}
-    is_asked = action.wants_account and wants_account
+    is_asked = action.wants_account and "category_id" in value.ids
     cells: list[Value] = [
         (words.name("severity", action.severity), look),
         (step.who, look),

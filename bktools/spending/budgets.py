@@ -29,7 +29,7 @@ def in_currency(rows: pa.Table, currency: str | None) -> pa.Table:
 def keys_of_budget(budget: pa.Table) -> list[str]:
     """Return the keys that a budget has columns of; refuse one without."""
     columns = {*budget.column_names}
-    keys = [key for key, (names, identifier) in KEYS.items() if {names[0], identifier} & columns]
+    keys = [name for name, key in KEYS.items() if {key.names[0], key.identifier} & columns]
     if not keys:
         raise InputError(Sentence("error.budget_without_key", keys=", ".join(KEYS)))
     return keys
@@ -55,7 +55,7 @@ def with_ids(
     if NO_BUDGET & columns:
         return rows
     for key, frame in (("category", _with_accounts(categories, accounts)), ("employee", employees)):
-        (column,), identifier = KEYS[key]
+        (column,), identifier, _ = KEYS[key]
         if frame is None or key not in keys or column not in columns or identifier in columns:
             continue
         names, lines = text_of(rows, column).to_pylist(), text_of(rows, "line").to_pylist()

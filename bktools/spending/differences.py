@@ -209,7 +209,7 @@ def _in_currency_of(
 
 def _same_groups(sides: Sequence[Lines]) -> list[str]:
     """Return the columns whose values tell equal groups: of each key its IDs, where both sides have them."""
-    ids = {names[0]: identifier or "" for names, identifier in KEYS.values()}
+    ids = {key.names[0]: key.identifier or "" for key in KEYS.values()}
     firsts = {name: ids.get(name, "") for name, text in sides[0].shown.items() if text}
     return [it if all(it in side.columns for side in sides) else name for name, it in firsts.items()]
 

@@ -22,6 +22,7 @@ from bktools.frames.delimited import csv_of
 from bktools.frames.schema import DIGITS, TEXT
 from bktools.frames.sums import HOME, NO_CURRENCY, has_no_rate, money_of
 from bktools.frames.tables import amounts_of, days_and_amounts, days_of, text_of, with_column
+from bktools.inputs.values.currencies import own_currency
 from bktools.settings import Settings
 from bktools.wording import Sentence
 
@@ -176,9 +177,14 @@ def _path_of(settings: Settings, company: str, month: str) -> Path:
 
 
 def _own(currencies: set[str | None], rates: Sequence[Row]) -> str:
-    """Return the company's own currency: the one without a rate, else the one whose rate is always 1."""
+    """Return the company's own currency: the one without a rate, else the one whose rate is always 1.
+
+    Where several have no rate, it is the configured one, if that is one of them.
+    """
     with_rate = {currency for _, currency, _ in rates}
     without = sorted({currency or NO_CURRENCY for currency in currencies} - with_rate)
+    if len(without) > 1 and (configured := own_currency()) in without:
+        return str(configured)
     if len(without) > 1:
         raise InputError(Sentence("error.no_rates", currencies=", ".join(without)))
     own = without or [*(with_rate - {currency for _, currency, rate in rates if rate != 1})]

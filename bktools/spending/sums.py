@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import polars as pl
@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.names import month_and_company, with_names
+from bktools.frames.repeats import with_repeats
 from bktools.frames.schema import TEXT, Month, to_pandas
 from bktools.frames.sums import HOME, NO_CURRENCY, summed, sums_of
 from bktools.frames.tables import (
@@ -31,19 +32,24 @@ from bktools.frames.tables import (
 from bktools.spending.rates import ExchangeRates, in_own_currency, rates_of, with_home
 from bktools.wording import Sentence, Words, words
 
-# A key of `by`: the columns that show it, and the identifier that tells two of the same name apart.
-KEYS: dict[str, tuple[tuple[str, ...], str | None]] = {
-    "category": (("category_name",), "category_id"),
-    "account": (("account_code", "account_name"), None),
-    "employee": (("employee_name",), "employee_id"),
-    "supplier": (("supplier",), None),
-    "cost_centre": (("cost_centre",), None),
-    "company": (("company_id",), None),
-    "month": (("month",), None),
+
+class Key(NamedTuple):
+    """A key of `by`: the columns that show it, the identifier behind them, and the frame that names it."""
+
+    names: tuple[str, ...]
+    identifier: str | None = None
+    frame: str = ""
+
+
+KEYS = {
+    "category": Key(("category_name",), "category_id", "categories"),
+    "account": Key(("account_code", "account_name")),
+    "employee": Key(("employee_name",), "employee_id", "employees"),
+    **{name: Key((name,)) for name in ("supplier", "cost_centre")},
+    "company": Key(("company_id",)),
+    "month": Key(("month",)),
 }
-# The frames that have the names of a key.
-FRAMES = {"category": "categories", "employee": "employees"}
-KEY_COLUMNS = {name for names, identifier in KEYS.values() for name in (*names, identifier)}
+KEY_COLUMNS = {name for key in KEYS.values() for name in (*key.names, key.identifier)}
 # Keys that entries may get from something else than a column of their own.
 ADVISED = ("account", "month")
 MONEY = ("amount", "currency")
@@ -113,10 +119,11 @@ def spend(
         where the total is zero; such shares add up to 100, apart from rounding. With rates it is the share of
         `home_amount` among the rows of all currencies.
 
-        A `copy`, a line with the ID, day and amount of an earlier one, is left out, as a close does not send
-        it. `frame.attrs["bktools"]["questionable"]` has number and amounts of the copies, and of the entries
-        that are counted and `not_approved`, or a `duplicate`: a line with the ID of another one. With rates
-        by day, entries without a date are left out, too: they are `undated` there.
+        Of lines with one ID, the first counts, as in a close, unless they are the numbered lines of a split
+        entry. `frame.attrs["bktools"]["questionable"]` has number and amounts of those that are left out: a
+        `copy` is the same as the first, a `conflicting` line is not. With rates by day, entries without a
+        date are left out, too: they are `undated` there. Entries that are counted and `not_approved` stand
+        there as well.
 
         The currency with most entries comes first; within it the keys in their order: months, numbers and
         dates by value, texts by the alphabet, and missing values last.
@@ -171,17 +178,16 @@ class Lines:
     `rows` have each column of a key as text under a name of its own, such as "key 0", because a key may be
     any column: `columns` has these by the columns of the result. `shown` has the text for a missing value of
     each column that people read; the others are identifiers. `first` are the columns of the first key.
-    `copies` are rows that are there again, `undated` rows without the date that their rate needs: neither is
-    counted. `without_date` is the number of those that no period has.
+    `left_out` are rows that are not counted, by the reason: copies, lines that conflict with an earlier one,
+    and those without the date that their rate needs. `without_date` is how many no period has.
     """
 
     rows: pa.Table
-    copies: pa.Table
+    left_out: Mapping[str, pa.Table]
     columns: Mapping[str, str]
     shown: Mapping[str, str]
     first: Sequence[str]
     without_date: int
-    undated: pa.Table | None = None
 
     def converted(self, rates: ExchangeRates, undated: dt.date | None = None) -> Lines:
         """Return the lines with their amounts in the company's own currency.
@@ -194,7 +200,7 @@ class Lines:
             return replace(self, rows=in_own_currency(rows, rates, undated))
         without = pc.and_(pc.is_null(days), pc.is_null(with_home(rows, rates)[HOME]))
         kept = in_own_currency(rows.filter(pc.invert(without)), rates)
-        return replace(self, rows=kept, undated=rows.filter(without))
+        return replace(self, rows=kept, left_out={**self.left_out, "undated": rows.filter(without)})
 
     @property
     def ids(self) -> list[str]:
@@ -203,12 +209,10 @@ class Lines:
 
     @property
     def questionable(self) -> dict[str, Any]:
-        """Number and amounts of the copies, and of entries not approved or with the ID of another one."""
-        rows = self.rows
-        parts = {"copy": self.copies} | ({} if self.undated is None else {"undated": self.undated})
+        """Number and amounts of what is left out, and of entries that are not approved."""
+        rows, parts = self.rows, dict(self.left_out)
         if "approved" in rows.column_names and pa.types.is_boolean(rows["approved"].type):
             parts["not_approved"] = rows.filter(pc.fill_null(pc.invert(rows["approved"]), False))
-        parts["duplicate"] = rows.filter(_is_again(rows))
         sums = {what: sums_of(part) for what, part in parts.items()}
         return {what: groups[0].for_programs for what, groups in sums.items() if groups}
 
@@ -227,30 +231,31 @@ def lines_of(
     A message names the entries by their `source`; the text for a missing value is in the language.
     """
     keys, frames = keys_of(by, entries), {name: it for name, it in (frames or {}).items() if it is not None}
-    rows, without_date = _of_period(in_memory(entries, "the entries", columns_of(keys)), period)
+    rows = in_memory(entries, "the entries", columns_of(keys))
     facts = {"columns": ", ".join(_columns_of(entries))}
     for name in MONEY:
         if name not in rows.column_names:
             raise InputError(Sentence(f"error.entries_without_{name}", **facts), source=source)
-    is_copy = _is_again(rows, "amount", "currency", "date")
-    rows, copies = rows.filter(pc.invert(is_copy)), rows.filter(is_copy)
+    parts = {what: _of_period(part, period) for what, part in _once(rows).items()}
+    rows, without_date = parts.pop("counted")
+    left_out = {what: part for what, (part, _) in parts.items()}
     rows = with_names(with_column(rows, "currency", _text(rows["currency"])), **frames)
     columns: dict[str, pa.ChunkedArray] = {}
     shown: dict[str, str] = {}
     first: list[str] = []
     for key in keys:
-        of_key = _key(rows, key, words(language) if FRAMES.get(key) in frames else None)
+        named = KEYS.get(key, Key((key,)))
+        of_key = _key(rows, key, words(language) if named.frame in frames else None)
         if not of_key:
             code = f"no_key_{key}" if key in ADVISED else "no_key"
             raise InputError(Sentence(f"error.{code}", key=words().name("key", key), **facts), source=source)
-        names, _ = KEYS.get(key, ((key,), None))
         columns |= of_key
-        shown |= {name: missing_text(key, language) if name == names[0] else "" for name in names}
+        shown |= dict.fromkeys(named.names, "") | {named.names[0]: missing_text(key, language)}
         first = first or [*of_key]
     places = {name: f"key {number}" for number, name in enumerate(columns)}
     for name, column in columns.items():
         rows = with_column(rows, places[name], column)
-    return Lines(rows, copies, places, shown, first, without_date)
+    return Lines(rows, left_out, places, shown, first, without_date)
 
 
 def _of_period(rows: pa.Table, period: Month | None) -> tuple[pa.Table, int]:
@@ -265,13 +270,26 @@ def _of_period(rows: pa.Table, period: Month | None) -> tuple[pa.Table, int]:
     return rows.filter(is_inside), months.null_count
 
 
-def _is_again(rows: pa.Table, *names: str) -> pa.Array:
-    """Return whether an earlier row has the ID, the line, and the values of columns of a row."""
-    columns = {"id": pc.ascii_lower(text_of(rows, "id")), "line": split_lines(rows)}
-    columns |= {name: _text(rows[name]) for name in names if name in rows.column_names}
-    keys = pl.DataFrame(pa.table(columns))
-    is_again = keys.select(~pl.struct(pl.all()).is_first_distinct() & c.id.is_not_null())
-    return is_again.to_series().to_arrow()
+def _once(rows: pa.Table) -> dict[str, pa.Table]:
+    """Return the rows that count in a close, copies, and lines that conflict with an earlier one."""
+    ids = pc.ascii_lower(text_of(rows, "id"))
+    rows = with_column(rows, "id", pc.if_else(pc.equal(ids, ""), None, ids))
+    columns = {"id": rows["id"], "split_line": split_lines(rows)}
+    columns["split_lines"] = (
+        rows["split_lines"] if "split_lines" in rows.column_names else columns["split_line"]
+    )
+    # An entry has one company, day and currency.
+    wholes = {"company_id": None, "date": len("2026-10-01"), "currency": None}
+    for name, length in wholes.items():
+        if name in rows.column_names:
+            columns[name] = pc.utf8_slice_codeunits(_text(rows[name]), 0, length)
+    lines = pl.DataFrame(pa.table(columns)).rename({"date": "day"}, strict=False).with_row_index("row")
+    lines = lines.with_columns(c.split_lines.cast(pl.Int64).fill_null(0), line=c.row.cast(pl.Int64))
+    lines = with_repeats(lines, with_column(rows, "line", pa.nulls(len(rows))))
+    is_conflict = c.is_conflict.any().over("id") & c.is_copy
+    reason = pl.when(is_conflict).then(pl.lit("conflicting")).when("is_copy").then(pl.lit("copy"))
+    reasons = lines.select(reason.otherwise(pl.lit("counted"))).to_series().to_arrow()
+    return {what: rows.filter(pc.equal(reasons, what)) for what in ("counted", "copy", "conflicting")}
 
 
 def missing_text(key: str, language: str | None = None) -> str:
@@ -286,7 +304,7 @@ def keys_of(by: str | Sequence[str], *entries: Any) -> list[str]:
     Refuse what is no key.
     """
     keys = [by] if isinstance(by, str) or not isinstance(by, Iterable) else list(by)
-    named = {names[0]: key for key, (names, _) in KEYS.items()}
+    named = {key.names[0]: name for name, key in KEYS.items()}
     headed = {
         heading: named.get(field, field)
         for frame in entries
@@ -305,10 +323,10 @@ def columns_of(keys: Sequence[str]) -> set[str]:
     Of a frame of sums, `entries` is their number.
     """
     wanted = {*MONEY, *NAMING, *keys, *("date", "id", "split_line", "line", "approved", "entries")}
-    wanted |= {"category_id", "company_id"}
+    wanted |= {"category_id", "company_id", "split_lines"}
     for key in keys:
-        names, identifier = KEYS.get(key, ((), None))
-        wanted |= {*names, identifier or key}
+        known = KEYS.get(key, Key(()))
+        wanted |= {*known.names, known.identifier or key}
     return wanted
 
 
@@ -317,7 +335,7 @@ def _key(rows: pa.Table, key: str, texts: Words | None) -> dict[str, pa.ChunkedA
 
     `texts` name groups that are not in the frames; without them, a group without a name is shown by its ID.
     """
-    names, identifier = KEYS.get(key, ((key,), None))
+    names, identifier, _ = KEYS.get(key, Key((key,)))
     if key == "month" and "date" in rows.column_names:
         return {"month": months_in(rows)}
     known = {name: _text(rows[name]) for name in (*names, identifier) if name in rows.column_names}

@@ -271,10 +271,8 @@ def _states(table: pa.Table, plan: ExportPlan) -> list[str]:
     """Return ready with its warnings, or the reason and its message, of each entry."""
     with_warnings = plan.findings[plan.findings["severity"] == "warning"]
     warnings: dict[str, list[str]] = defaultdict(list)
-    for id_, check, message in zip(
-        with_warnings["id"], with_warnings["check"], with_warnings["message"], strict=True
-    ):
-        warnings[id_].append(f"{words().name('entry', check)}: {message}")
+    for row in with_warnings.to_dict("records"):
+        warnings[row["id"]].append(f"{words().name('entry', row['check'])}: {row['message']}")
     columns = (text_of(table, name).to_pylist() for name in ("id", "reason", "message"))
     return [
         f"{words().name('entry', reason)}\n{message}"

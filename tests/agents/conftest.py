@@ -12,7 +12,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import anyio
 import pytest
 from anyio.from_thread import start_blocking_portal
 from conversations import LEDGER, POSTINGS
@@ -100,24 +99,12 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 @dataclass
 class Assistant:
-    """What starts `bktools mcp` for a client, with its log and the list of its modules."""
+    """What starts `bktools mcp` for a client, with its log and the list of the modules that it loaded."""
 
     settings: dict[str, Any]
     started: StdioServerParameters
     log: Path
     modules: Path
-
-    def spoken(self, talk: Callable[[Client], Awaitable[Any]]) -> Any:
-        """Run a conversation of the SDK's client with a server of its own; return what it returns."""
-        from mcp.client import Client
-        from mcp.client.stdio import stdio_client
-
-        async def run() -> Any:
-            with self.log.open("a", encoding="utf-8") as errors:
-                async with Client(stdio_client(self.started, errlog=errors)) as client:
-                    return await talk(client)
-
-        return anyio.run(run)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""`bktools mcp`, whose commands are forks that begin sooner; at its end it writes its modules to $MODULES."""
+"""`bktools mcp`, whose commands are forks that begin sooner; after each it writes its modules to $MODULES."""
 
 from __future__ import annotations
 
@@ -34,14 +34,21 @@ def command(words: list[str], variables: Mapping[str, str]) -> Iterator[tuple[in
         yield code, output.buffer.read()
 
 
+def _ran(words: list[str], variables: dict[str, str]) -> tuple[int, bytes]:
+    import warm
+
+    done = warm.result(command, words, variables)
+    pathlib.Path(variables["MODULES"]).write_text("\n".join(sys.modules), encoding="utf-8")
+    return done
+
+
 async def run_process(
     line: list[str], *, env: Mapping[str, str], **_: Any
 ) -> subprocess.CompletedProcess[bytes]:
     """Run the line of a command as `anyio.run_process` does."""
     import anyio
-    import warm
 
-    code, output = await anyio.to_thread.run_sync(warm.result, command, line[3:], dict(env))
+    code, output = await anyio.to_thread.run_sync(_ran, line[3:], dict(env))
     return subprocess.CompletedProcess(line, code, output, b"")
 
 
@@ -51,8 +58,4 @@ if __name__ == "__main__":
     from bktools.cli import main
 
     anyio.run_process = run_process
-    try:
-        main()
-    finally:
-        if "MODULES" in os.environ:
-            pathlib.Path(os.environ["MODULES"]).write_text("\n".join(sys.modules), encoding="utf-8")
+    main()

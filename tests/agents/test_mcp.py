@@ -30,7 +30,7 @@ class Talk:
 
 
 @pytest.fixture(scope="module")
-def talk(assistant, world) -> Talk:
+def talk(spoken, world) -> Talk:
     """A close of the sample, and then a call of each other tool."""
     preparing = ("check", "read_file", "reconcile", "plan_export", "close_month")
 
@@ -42,7 +42,7 @@ def talk(assistant, world) -> Talk:
             answers[name] = answered(await client.call_tool(name, arguments_of(not_ready)[name]))
         return Talk((await client.list_tools()).tools, answers, [*world.created])
 
-    return assistant.spoken(talked)
+    return spoken(talked)
 
 
 def test_every_tool_answers(talk):

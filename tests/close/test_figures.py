@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from decimal import Decimal
 
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from step_results import entries_of, finding, made
 
@@ -49,7 +51,8 @@ def figures_of(
 ) -> Figures:
     """Return the figures of entries beside a month before, of which some are counted there."""
     before = _table() if before is None else before
-    return Figures(entries, own, before, before, pa.chunked_array([counted], pa.large_string()), before)
+    is_counted = pc.is_in(entries["id"], pa.array(counted, pa.large_string()))
+    return Figures(entries, own, before, before, entries.filter(is_counted), before)
 
 
 def largest_by_pandas(entries: pa.Table, own: str) -> list[str]:
@@ -124,6 +127,27 @@ def test_months_are_compared_by_what_was_spent():
     assert sum(part.amounts["EUR"] for part in fates if "EUR" in part.amounts) == spent["EUR"] + 20
 
 
+def test_an_entry_that_an_earlier_month_counted_adds_what_its_amount_changed_by():
+    """Held back with a mistyped amount, and corrected: both months together have what it is now."""
+    columns = [OCTOBER[name] for name in OCTOBER.column_names if name != "amount"]
+    names = [name for name in OCTOBER.column_names if name != "amount"]
+    mistyped = pa.table(
+        dict(zip(names, columns, strict=True)) | {"amount": [Decimal("1000.00")] * len(OCTOBER)}
+    )
+    before = mistyped.filter(pc.is_in(OCTOBER["id"], pa.array(["7"], pa.large_string())))
+    figures = replace(figures_of(OCTOBER, before=before), counted=before)
+    frame = OCTOBER.to_pandas()
+    spent = frame[frame["fate"].isin(SPENT)]
+    sums = spent.groupby("currency")["amount"].sum()
+    assert figures.spent.amounts == {**sums, "EUR": sums["EUR"] - 1000}
+    assert figures.counted_earlier.amounts == {"EUR": 1000}
+    assert figures.spent.entries + figures.counted_earlier.entries == len(spent)
+    [euro, _] = figures.against
+    assert (euro.before, euro.now) == (1000, sums["EUR"] - 1000)
+    assert sum(now for _, now in euro.parts.values()) == euro.now
+    assert "7" not in figures.largest["id"].to_pylist()
+
+
 def test_the_page_says_what_of_all_entries_was_not_spent():
     """What was spent, and each part that was not, are all entries: their number, and each currency."""
     figures = figures_of(OCTOBER, counted=("7",))
@@ -155,7 +179,7 @@ def test_an_entry_is_spent_in_the_month_that_met_it_first():
         usual | {"entry_id": "f", "state": "ACCEPTED", "period": "2026-09"},
     ]
     held = [
-        usual | {"entry_id": "b", "reason": "not_approved", "period": "2026-09"},
+        usual | {"entry_id": "b", "reason": "not_approved", "period": "2026-09", "amount": Decimal("9.00")},
         usual | {"entry_id": "d", "reason": "already_booked", "period": "2026-09"},
         usual | {"entry_id": "e", "reason": "no_account", "period": "2026-10"},
         # Corrected, and sent by a later close of the same month.
@@ -164,6 +188,8 @@ def test_an_entry_is_spent_in_the_month_that_met_it_first():
     ]
     met = met_entries(*(pa.Table.from_pylist(rows, schema) for rows in (sent, held)))
     spent = [(row["id"], row["fate"]) for row in spent_in(met, "2026-09").to_pylist()]
+    # October has the difference of what September held back with another amount.
+    assert sum(spent_in(met, "2026-10")["amount"].to_pylist()) == Decimal(1 - 9 + 1 + 1)
     assert len(spent) == len(dict(spent))
     assert dict(spent) == {
         "a": "exported",

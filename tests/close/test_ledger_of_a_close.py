@@ -14,7 +14,7 @@ import pytest
 
 import bktools
 from bktools.close.close import Close
-from bktools.close.verification import record, verify
+from bktools.close.verification import Verification, record, verify
 from bktools.errors import PlanError
 from bktools.journal.journal import EXPORTED_ELSEWHERE
 from bktools.journal.statements import record_not_booked, undo_exported_elsewhere
@@ -52,6 +52,15 @@ class World:
         pd.concat([rows, bank]).to_csv(file, index=False, date_format="%Y-%m-%d")
         columns = {"voucher_id": "voucher", "account_code": "account"}
         return bktools.read_general_ledger(file, columns=columns, currency="EUR")
+
+    def verified(self, ledger: pd.DataFrame) -> Verification:
+        """Compare what October exported with a ledger, beside the entries as they are now."""
+        tables = {
+            "categories": bktools.load_categories(service=self.service),
+            "accounts": bktools.load_accounts(service=self.service),
+        }
+        options = {"month": "2026-10", "entries": self.entries, "tables": tables}
+        return verify(self.service, self.service.settings.company, ledger, **options)
 
 
 @pytest.fixture
@@ -148,14 +157,10 @@ def test_a_change_that_was_corrected_in_the_erp_comes_to_rest(world: World):
         amount=exported["amount"].mask(exported["id"] == changed["id"], changed["amount"] + 12.25)
     )
     ledger, company = world.ledger(booked), world.service.settings.company
-    tables = {
-        "categories": bktools.load_categories(service=world.service),
-        "accounts": bktools.load_accounts(service=world.service),
-    }
-    options = {"month": "2026-10", "entries": world.entries, "tables": tables}
-    verified = verify(world.service, company, ledger, **options)
+    verified = world.verified(ledger)
     entries = verified.match.entries.set_index("entry_id")
     assert (entries.loc[changed["id"], "status"], [*verified.changed]) == ("booked", [changed["id"]])
+    assert verified.remarks[-1].endswith("compared as they are now: EUR 12.25 beside what was exported")
     about = {"by": "Grace", "reason": "of other currencies"}
     record(world.service, company, "2026-10", verified, ledger, **about)
     close = world.close()
@@ -166,3 +171,43 @@ def test_a_change_that_was_corrected_in_the_erp_comes_to_rest(world: World):
     ], "the month shows what was sent"
     world.entries.loc[is_changed, "amount"] += 1
     assert "changed_since_export" in {*world.close().entries["reason"]}, "another change is another step"
+
+
+def test_a_persons_word_ends_the_step_of_a_change_that_no_ledger_proves(world: World):
+    """The ledger has no amounts in the entry's currency; what is exported afterwards was not verified."""
+    exported = world.close(apply=True).entries.query("fate == 'exported'")
+    changed = exported.loc[exported["currency"] == "USD", "id"].iloc[0]
+    world.entries.loc[world.entries["id"] == changed, "amount"] += 1
+    ledger, company = world.ledger(exported.query("currency == 'EUR'")), world.service.settings.company
+    verified = world.verified(ledger)
+    assert verified.match.entries.set_index("entry_id").loc[changed, "status"] == "not_comparable"
+    assert ([*verified.changed], verified.corrected()) == ([changed], [])
+    about = {"by": "Grace", "reason": "looked up in the ERP"}
+    record(world.service, company, "2026-10", verified, ledger, **about)
+    assert "changed_since_export" not in {*world.close().entries["reason"]}
+    first, attrs = world.entries["id"] == exported["id"].iloc[0], world.entries.attrs
+    more = world.entries[first].assign(id="00000000-0000-4000-8000-0000000000aa", supplier="Neu AG")
+    world.entries = pd.concat([world.entries, more], ignore_index=True)
+    world.entries.attrs = attrs
+    assert world.close(apply=True).tables["verified"]["unverified"].to_pylist() == [1]
+    periods = bktools.load_periods(service=world.service).set_index("currency")
+    assert periods["unverified"].drop("EUR").eq(0).all()
+    assert periods.loc["EUR", "unverified"] == 1
+
+
+def test_nothing_is_sent_to_an_account_that_the_chart_does_not_have(world: World):
+    """An account of the service that left the chart: its entries wait, and the step has their amount."""
+    bktools.create_accounts(world.close().before, apply=True, service=world.service)
+    ready = world.close().entries.query("fate == 'ready'")
+    gone = ready["account_code"].iloc[0]
+    attrs = world.chart.attrs
+    world.chart = world.chart[world.chart["code"] != gone]
+    world.chart.attrs = attrs
+    close = world.close(apply=True)
+    on_it = close.entries[close.entries["account_code"] == gone]
+    held = on_it[on_it["reason"] == "to_be_archived_account"]
+    assert {*ready.loc[ready["account_code"] == gone, "id"]} <= {*held["id"]}
+    assert not on_it["fate"].isin(["exported", "ready"]).any()
+    [step] = (action for action in close.actions if action.code == "to_be_archived_account")
+    assert {*held["id"]} <= {*step.entry_ids}
+    assert (step.is_apart, step.wants_account) == (False, True)

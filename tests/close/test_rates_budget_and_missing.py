@@ -138,7 +138,10 @@ def test_every_currency_stands_in_the_own_one_too(months: Months):
     assert close.home_currency == months.again.home_currency == "EUR"
     assert months.again.figures.spent.home == close.figures.spent.home
     spent = sum(cent for cent, fate in zip(cents, rows["fate"], strict=True) if fate in SPENT)
-    assert f"All currencies, at the rates given: EUR\N{NO-BREAK SPACE}{spent:,}" in report_of(close).decode()
+    assert (
+        f"Spent in October 2026, all currencies at the rates given: EUR\N{NO-BREAK SPACE}{spent:,}"
+        in report_of(close).decode()
+    )
     # Converted, the largest currencies come first, and the largest entries are of all of them.
     of_currency = pd.Series(cents).groupby(rows["currency"]).sum().abs()
     others = of_currency.drop("EUR").sort_values(ascending=False).index
@@ -160,7 +163,7 @@ def test_a_currency_that_does_not_exist_holds_back_its_entry_alone(months: Month
     assert entries.loc["XXQ", ["fate", "reason"]].tolist() == ["held_back", "unknown_currency"]
     assert entries["home_amount"].isna().tolist() == (entries.index == "XXQ").tolist()
     spent = entries[
-        entries["fate"].isin(SPENT) & ~entries["id"].isin(close.figures.counted_before.to_pylist())
+        entries["fate"].isin(SPENT) & ~entries["id"].isin(close.figures.counted["id"].to_pylist())
     ]
     assert close.figures.spent.home == Decimal(str(round(spent["home_amount"].sum(), 2)))
     assert close.figures.against_home.now == close.figures.spent.home
@@ -176,7 +179,7 @@ def test_with_rates_the_month_before_is_compared_in_the_own_currency(months: Mon
         rows = months.table(month, "entries")
         rows = rows[rows["fate"].isin(SPENT)]
         if month == "2026-10":
-            rows = rows[~rows["id"].isin(close.figures.counted_before.to_pylist())]
+            rows = rows[~rows["id"].isin(close.figures.counted["id"].to_pylist())]
         cents = [
             (Decimal(amount) * Decimal(rates[currency])).quantize(Decimal("0.01"), ROUND_HALF_UP)
             for amount, currency in zip(rows["amount"], rows["currency"], strict=True)
@@ -212,7 +215,7 @@ def test_the_budget_stands_beside_what_was_spent(months: Months, month: str, rat
         return amounts.groupby([names, codes]).sum()
 
     rows = months.table(month, "entries")
-    counted = months.closes[month].figures.counted_before.to_pylist()
+    counted = months.closes[month].figures.counted["id"].to_pylist()
     spent = rows[rows["fate"].isin(SPENT) & ~rows["id"].isin(counted)]
     # A category that the service does not know has the beginning of its ID.
     unknown = "unknown category " + spent["category_id"].str[:8] + "…"

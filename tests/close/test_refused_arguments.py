@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import bktools
+from bktools.contract import rules
 from bktools.errors import BktoolsError
 
 LEDGER_OF_FORTNIGHTS = pd.DataFrame(
@@ -22,7 +23,24 @@ WITHOUT_CATEGORIES = pd.DataFrame(
     {"id": [str(uuid.UUID(int=1))], "company_id": [None], "date": [pd.Timestamp("2026-10-01")]}
 )
 
+TODAY = dt.datetime.now().astimezone().date()
+NEXT_MONTH = rules.last_day(f"{TODAY:%Y-%m}") + dt.timedelta(days=1)
+UNDATED = WITHOUT_CATEGORIES.drop(columns="date")
+
 BROKEN = {
+    "a month that has not begun": ({"month": NEXT_MONTH}, r"month must have begun: today is 20\d\d-"),
+    "the approval of a month that has not ended": (
+        {"month": TODAY, "approved_by": "Grace"},
+        "closes .+, which has not ended",
+    ),
+    "neither dates nor a month": (
+        {"month": None, "entries": UNDATED},
+        "month must be given: the entries have no dates",
+    ),
+    "dates that are text": (
+        {"month": None, "entries": UNDATED.assign(date="1.10.2026")},
+        "column date must be a date",
+    ),
     "budget without a key": ({"budget": pd.DataFrame({"amount": [1.0]})}, "no column of a key"),
     "budget without a currency": (
         {"budget": pd.DataFrame({"supplier": ["Uber"], "amount": [1.0]})},
@@ -69,7 +87,7 @@ def test_nothing_is_written(
     options: dict[str, Any],
     reason: str,
 ):
-    """No account was created and no job was sent."""
+    """No account was created, no job was sent, and no month is recorded."""
     chart, entries = samples
     accounts = len(bktools.load_accounts(service=service))
     with pytest.raises(BktoolsError, match=reason):
@@ -82,4 +100,5 @@ def test_nothing_is_written(
             service=service,
         )
     assert sandbox.server.accepted_entries() == {}
+    assert bktools.load_periods(service=service).empty
     assert len(bktools.load_accounts(service=service)) == accounts

@@ -27,6 +27,7 @@ def bought(first: int = 0) -> pd.DataFrame:
         amount=amounts("1203.73", "88.00"),
         category_id=CATEGORY,
         supplier=["ACME", "Müller"],
+        cost_centre="200",
         tax_code="V19",
     )
 
@@ -48,6 +49,7 @@ CHANGES = [
     ({"category_id": [MEALS.upper(), CATEGORY]}, f"category {CATEGORY} → {MEALS}"),
     ({"tax_code": [None, "V19"]}, "tax code V19 → nothing"),
     ({"supplier": ["ACME GmbH", "Müller"]}, "supplier ACME → ACME GmbH"),
+    ({"cost_centre": ["900", "200"]}, "cost centre 200 → 900"),
     (
         {"amount": amounts("1000.00", "88.00"), "tax_code": ["V7", "V19"]},
         "amount 1,203.73 → 1,000.00, tax code V19 → V7",
@@ -68,9 +70,9 @@ def test_a_changed_entry_is_an_error_with_before_and_after(change, text):
     "unchanged",
     [
         lambda entries: entries,
-        lambda entries: entries.drop(columns=["supplier", "tax_code", "category_id"]),
+        lambda entries: entries.drop(columns=["supplier", "tax_code", "category_id", "cost_centre"]),
         lambda entries: entries.assign(amount=entries["amount"].astype(pd.ArrowDtype(pa.decimal128(20, 4)))),
-        lambda entries: entries.assign(supplier=[" ACME", "Müller "], description="new", cost_centre="4711"),
+        lambda entries: entries.assign(supplier=[" ACME", "Müller "], description="new", project="4711"),
     ],
     ids=["equal", "fewer columns", "more decimals", "spaces and more columns"],
 )

@@ -114,9 +114,8 @@ def test_a_job_ends_after_what_the_service_said(doubts, service, expires, second
         with journal.transaction() as connection:
             sql = "UPDATE batches SET job = $1 WHERE batch_id = 'batch-0'"
             connection.execute(sql, [json.dumps({"expiresIn": expires})])
-        sent_at = dt.datetime.fromisoformat(journal.row_of("batch-0")["sent_at"])
-    ends = sent_at + dt.timedelta(seconds=seconds)
-    assert sendings_in_doubt(COMPANIES[0], service=service) == {"batch-0": (ends, "")}
+        ends = dt.datetime.fromisoformat(journal.row_of("batch-0")["sent_at"]) + dt.timedelta(seconds=seconds)
+        assert sendings_in_doubt(journal, COMPANIES[0]) == {"batch-0": (ends, "")}
 
 
 def test_a_withdrawn_batch_is_not_sent(opened, settings, monkeypatch):

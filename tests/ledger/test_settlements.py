@@ -126,6 +126,9 @@ def test_nothing_is_released_before_the_job_has_ended():
     running = Sending(dt.datetime(2026, 12, 5, 23, 59, 59, 999_999, tzinfo=dt.UTC) + dt.timedelta(hours=1))
     assert of_batch1(entries, ledger_of(entries, *range(6)), running).reason == "not_ended"
     assert of_batch1(entries, ledger_of(entries, *range(12)), running).outcome == "accepted"
+    in_part = of_batch1(entries, ledger_of(entries, *range(10)), running)
+    assert (in_part.reason, in_part.facts["booked"], len(in_part.facts["unproven"])) == ("not_ended", 4, 2)
+    assert "Proven to be booked by now: 4; not proven, and to be looked at: 2026-" in in_part.text
     early = of_batch1(entries, ledger_of(entries, *range(6)), exported_at=dt.date(2026, 11, 3))
     assert (early.outcome, early.reason) == (None, "ends_early")
 

@@ -11,6 +11,7 @@ from filling import Formula, Rows, column, filled, write
 from office import needs_office, saved
 
 import bktools
+from bktools.close.actions import CATEGORY
 from bktools.close.close import Close
 from bktools.errors import InputError
 
@@ -114,6 +115,17 @@ def test_what_became_of_it(
     }
     assert (found["outcome"], found["account_id"]) == (outcome, account["id"])
     assert (found["message"] or "").startswith(said.format(**labels))
+
+
+def test_a_category_on_an_unknown_account_may_get_another_one(
+    book: Path, close: Close, account: pd.Series, tmp_path: Path
+):
+    """The list of accounts may be imported instead; both are answers to the step."""
+    (step,) = (action for action in close.actions if action.key == "step.unknown_account")
+    about = next(thing for thing in step.things if thing.kind == CATEGORY).name["name"]
+    path = filled(book, tmp_path / "filled.xlsx", write("new account", account["code"], about))
+    [outcome] = _checked(close, path).to_dict("records")
+    assert (outcome["outcome"], outcome["about"], outcome["account_id"]) == ("open", about, account["id"])
 
 
 def test_an_account_where_none_is_asked(book: Path, close: Close, tmp_path: Path):

@@ -131,13 +131,16 @@ def test_an_entry_of_the_same_price_at_another_rate_is_no_driver():
     ]
 
 
-def test_without_a_rate_nothing_is_compared():
+def test_without_a_rate_nothing_is_compared(monkeypatch):
     """A currency without a rate is an error, on either side."""
     planned = pd.DataFrame(PLANNED, columns=["supplier", "currency", "amount"]).astype({"amount": float})
     with pytest.raises(InputError, match="none for EUR, JPY"):
         versus(NAMED, planned, by="supplier", rates={"USD": 0.9})
     with pytest.raises(InputError, match="none for EUR, GBP"):
         versus(NAMED, planned.assign(currency="GBP"), by="supplier", rates={"USD": 0.9, "JPY": 1})
+    monkeypatch.setenv("BKTOOLS_CURRENCY", "EUR")
+    with pytest.raises(InputError, match="none for JPY on"):
+        spend(NAMED, [], rates={"USD": 0.9})
 
 
 @pytest.mark.parametrize("mark", [",", ";", "excel"])

@@ -227,23 +227,24 @@ def test_keys_are_names(by):
 
 
 def test_what_a_close_would_not_export_is_counted_and_named():
-    """Copies are left out; entries that are not approved or share an ID are counted; all have their sums."""
+    """Of lines with one ID the first counts, as in a close; entries that are not approved count, too."""
     entries = pd.DataFrame(
         {
-            "id": ["a", "A", "b", "b", "b", None, None, "a"],
-            "split_line": [None, None, 1, 2, 1, None, None, None],
-            "approved": [True, True, False, False, True, False, None, True],
-            "amount": [1.1, 1.1, 2.2, 3.3, 2.2, 4.4, 5.5, 1.4],
-            "currency": ["EUR", "EUR", "EUR", "EUR", "EUR", "JPY", "JPY", "EUR"],
+            "id": ["a", "A", "b", "b", "b", None, None, "c", "C", "d", "d"],
+            "split_line": [None, None, 1, 2, 1, None, None, None, None, 1, 2],
+            "date": pd.to_datetime([*["2026-10-01"] * 10, "2026-10-02"]),
+            "approved": [True, True, False, False, False, False, None, True, True, True, True],
+            "amount": [1.1, 1.1, 2.2, 3.3, 2.2, 4.4, 5.5, 1.4, 1.5, 6.6, 7.7],
+            "currency": ["EUR", "EUR", "EUR", "EUR", "EUR", "JPY", "JPY", "EUR", "EUR", "EUR", "EUR"],
         }
     )
     questionable = {
         "copy": {"entries": 2, "amounts": {"EUR": "3.30"}},
         "not_approved": {"entries": 2, "amounts": {"EUR": "5.50", "JPY": "4.40"}},
-        "duplicate": {"entries": 1, "amounts": {"EUR": "1.40"}},
+        "conflicting": {"entries": 2, "amounts": {"EUR": "9.20"}},
     }
     sums = spend(entries, [])
-    plain = entries.drop(index=[1, 4]).groupby("currency")["amount"].sum().round(2).to_dict()
+    plain = entries.drop(index=[1, 4, 8, 10]).groupby("currency")["amount"].sum().round(2).to_dict()
     assert dict(zip(sums["currency"], sums["amount"], strict=True)) == plain
     assert sums.attrs["bktools"]["questionable"] == questionable
     sides = versus(entries, entries.head(1), by=[]).attrs["bktools"]["questionable"]

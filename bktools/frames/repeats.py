@@ -1,16 +1,14 @@
-"""Entries of one file: copies, lines of a split entry, and different entries with the same data."""
+"""Entries of one file: copies, conflicts, and the lines of a split entry."""
 
 from __future__ import annotations
 
 import polars as pl
 import pyarrow as pa
 
-from bktools.export.keys import joined
-
 c = pl.col
 
 # Lines that a finding names; the others are counted.
-NAMED = 3
+NAMED_LINES = 3
 
 
 def with_repeats(rows: pl.DataFrame, entries: pa.Table) -> pl.DataFrame:
@@ -20,16 +18,7 @@ def with_repeats(rows: pl.DataFrame, entries: pa.Table) -> pl.DataFrame:
     and have one company, day and currency. Else they are a conflict, and one entry: the first line counts,
     the others are left out as copies are.
     """
-    none = {
-        "is_copy": pl.lit(value=False),
-        "is_conflict": pl.lit(value=False),
-        "missing": pl.lit(0, pl.Int64),
-        "id_lines": pl.lit(None, pl.List(pl.Int64)),
-        "id_count": pl.lit(0, pl.Int64),
-    }
     repeated = rows.filter(c.id.is_not_null() & (c.id.is_duplicated() | c.id.is_in(split_entries(rows))))
-    if repeated.is_empty():
-        return rows.with_columns(**none)
     chosen = entries.take(pa.array(repeated["row"].to_arrow()))
     content = pl.DataFrame(chosen.drop_columns("line"))
     # Two columns of a person may differ in capitals alone; here they are told apart by their places.
@@ -57,10 +46,10 @@ def with_repeats(rows: pl.DataFrame, entries: pa.Table) -> pl.DataFrame:
         "missing",
         is_copy=pl.when(differ).then(~is_first).otherwise(~is_distinct),
         is_conflict=differ & is_first,
-        id_lines=c.line.head(NAMED).implode().over("id"),
+        id_lines=c.line.head(NAMED_LINES).implode().over("id"),
         id_count=pl.len().over("id").cast(pl.Int64),
     )
-    return joined(rows, lines, "row").with_columns(
+    return rows.join(lines, on="row", how="left", maintain_order="left").with_columns(
         c.is_copy.fill_null(value=False), c.is_conflict.fill_null(value=False), c.missing.fill_null(0)
     )
 
@@ -68,43 +57,3 @@ def with_repeats(rows: pl.DataFrame, entries: pa.Table) -> pl.DataFrame:
 def split_entries(rows: pl.DataFrame) -> pl.Series:
     """Return the IDs of entries with numbered lines, as a list of one row."""
     return rows.filter(c.split_line > 0)["id"].unique().implode()
-
-
-_TWINS = ("company_id", "day", "currency", "party", "size")
-
-
-def with_twins(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add the lines of other entries with the same company, day, currency, party and amount (either sign)."""
-    if not {"day", "currency", "party", "amount"} <= {*rows.columns}:
-        return rows
-    sized = rows.filter((c.amount != 0) & ~c.is_copy & ~c.is_conflict).select(
-        "row",
-        "line",
-        *_TWINS[:-1],
-        size=c.amount.abs(),
-        is_plus=c.amount > 0,
-        # The lines of a split entry are one entry.
-        entry=pl.coalesce("id", c.row.cast(pl.String)),
-    )
-    sized = sized.drop_nulls(_TWINS).filter(pl.struct(_TWINS).hash().is_duplicated())
-    sized = sized.with_columns(group=pl.struct(_TWINS).rank("dense"))
-    entries = (
-        sized.group_by("group", "is_plus", "entry").agg(c.line.min(), own=pl.lit(1)).sort("line", "entry")
-    )
-    first = pl.struct(other="entry", other_line="line").head(NAMED + 1)
-    groups = entries.group_by("group", "is_plus", maintain_order=True).agg(first=first, count=pl.len())
-    for name, side in (("same", c.is_plus), ("opposite", ~c.is_plus)):
-        others = (
-            sized.select("row", "group", "entry", is_plus=side)
-            .join(groups, on=["group", "is_plus"])
-            .join(entries.drop("line"), on=["group", "is_plus", "entry"], how="left")
-            .explode("first")
-            .unnest("first")
-            .group_by("row")
-            .agg(
-                c.other_line.filter(c.other != c.entry).head(NAMED).alias(f"{name}_lines"),
-                (pl.col("count") - c.own.fill_null(0)).first().alias(f"{name}_count"),
-            )
-        )
-        rows = joined(rows, others, "row")
-    return rows
