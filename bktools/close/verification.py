@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from bktools.errors import ArgumentError
+from bktools.findings.check import INFO
 from bktools.frames.names import with_names
 from bktools.frames.schema import COMPARED, MAYBE_SENT
 from bktools.frames.sums import Sum, money_of, total
@@ -24,12 +26,16 @@ from bktools.journal.unknown_outcomes import sendings_in_doubt
 from bktools.journal.writing import open_for_writing, open_up_to_date
 from bktools.ledger import LedgerMatch
 from bktools.ledger.exported import months_of, moved, of_other_months, remembered, with_file
-from bktools.ledger.findings import ANOTHER_MONTH
+from bktools.ledger.findings import USUAL
 from bktools.ledger.match import match_ledger
 from bktools.ledger.settlements import Sending, Settlement, settlements
 from bktools.ledger.verdict import ARRIVED, UNPROVEN, Reason
 from bktools.service import Service
 from bktools.wording import Sentence, Words, numbers, words
+
+# A difference that was recorded is the same while these are; of its facts the amounts.
+SAME, AMOUNTS = ("check", "about"), ("booked", "booked_amount", "difference")
+Same = tuple[str | None, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +86,8 @@ class Verification:
 
     @property
     def differences(self) -> pd.DataFrame:
-        """The findings without what is usual: not in the ledger yet, or booked in the next month."""
-        is_usual = self.match.findings["reason"].isin([Reason.NOT_COVERED, ANOTHER_MONTH])
+        """The findings without what is usual: not in the ledger yet, or in another month."""
+        is_usual = self.match.findings["reason"].isin([Reason.NOT_COVERED, *USUAL])
         return self.match.findings[~is_usual]
 
     def table(self, name: str) -> pa.Table:
@@ -139,6 +145,7 @@ def verify(
         for batch, sending in doubts.items()
         if month is None or batch in {*match.entries["batch_id"]}
     }
+    match = _at_rest(match, _known(verified))
     match = replace(match, unchecked=(*of_other_months(exported, postings, month, texts), *match.unchecked))
     return Verification(
         match=match,
@@ -166,16 +173,16 @@ def record(
     reason: str | None,
 ) -> None:
     """Record in the journal that a month was verified; its remaining differences keep their reason."""
-    match = verification.match
-    remaining = verification.differences
-    if len(remaining) and not reason:
-        raise ArgumentError("reason", Sentence("rule.reason_of_differences", count=len(remaining)))
+    match, remaining = verification.match, verification.differences.to_dict("records")
+    with open_up_to_date(service.settings) as journal:
+        known = _known(verifications_of(journal, company, month))
+    facts_of = [_of_finding(row) for row in remaining]
+    reasons = [reason or known.get(tuple(facts.values()), (None, ""))[1] for facts in facts_of]
+    if not all(reasons):
+        raise ArgumentError("reason", Sentence("rule.reason_of_differences", count=reasons.count("")))
     days = postings["date"].dropna()
     span = {"begins": f"{days.min():%Y-%m-%d}", "ends": f"{days.max():%Y-%m-%d}"} if len(days) else {}
-    differences = [
-        {"check": row["check"], "about": row["about"], "reason": reason}
-        for row in remaining.to_dict("records")
-    ]
+    differences = [{**own, "reason": why} for own, why in zip(facts_of, reasons, strict=True)]
     about = {"name": verification.ledger, "sha256": postings.attrs["bktools"]["sha256"], **span}
     facts: dict[str, Any] = {"result": match.counts, "differences": differences}
     facts |= {
@@ -193,6 +200,30 @@ def _changed(entries: pd.DataFrame, sent: pd.DataFrame, changed: Collection[str]
     now, before = (Sum({}, money_of(rows)).amounts for rows in sides)
     differences = {name: total([now.get(name), -before.get(name, 0)]) for name in {**before, **now}}
     return [texts("verification.changed", count=ids.nunique(), amounts=differences)] if len(ids) else []
+
+
+def _of_finding(row: Mapping[Any, Any]) -> dict[str, str | None]:
+    """Return the facts of a finding by which it is the same again, also where lines of the ledger moved."""
+    facts = json.loads(row["facts"])
+    return {**{name: row[name] for name in SAME}, **{name: facts.get(name) for name in AMOUNTS}}
+
+
+def _known(verified: Sequence[Event]) -> dict[Same, tuple[Event, str]]:
+    """Return the differences that were recorded, each with the last event and the reason of the person."""
+    rows = ((event, row) for event in verified for row in event.facts["differences"])
+    return {tuple(map(row.get, (*SAME, *AMOUNTS))): (event, row["reason"]) for event, row in rows}
+
+
+def _at_rest(match: LedgerMatch, known: Mapping[Same, tuple[Event, str]]) -> LedgerMatch:
+    """Return a match whose findings that a person has recorded, and that did not change, order nothing."""
+    rows = match.findings.to_dict("records")
+    for row in rows if known else ():
+        if (same := tuple(_of_finding(row).values())) in known:
+            event, reason = known[same]
+            to_do = match.words("verification.known", at=event.at, by=event.person, reason=reason)
+            row |= {"severity": INFO, "to_do": to_do}
+    changed = {name: [row[name] for row in rows] for name in ("severity", "to_do")}
+    return replace(match, findings=match.findings.assign(**changed))
 
 
 def _moved(last: Event, postings: pd.DataFrame, texts: Words) -> list[str]:

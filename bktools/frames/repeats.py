@@ -18,16 +18,7 @@ def with_repeats(rows: pl.DataFrame, entries: pa.Table) -> pl.DataFrame:
     and have one company, day and currency. Else they are a conflict, and one entry: the first line counts,
     the others are left out as copies are.
     """
-    none = {
-        "is_copy": pl.lit(value=False),
-        "is_conflict": pl.lit(value=False),
-        "missing": pl.lit(0, pl.Int64),
-        "id_lines": pl.lit(None, pl.List(pl.Int64)),
-        "id_count": pl.lit(0, pl.Int64),
-    }
     repeated = rows.filter(c.id.is_not_null() & (c.id.is_duplicated() | c.id.is_in(split_entries(rows))))
-    if repeated.is_empty():
-        return rows.with_columns(**none)
     chosen = entries.take(pa.array(repeated["row"].to_arrow()))
     content = pl.DataFrame(chosen.drop_columns("line"))
     # Two columns of a person may differ in capitals alone; here they are told apart by their places.

@@ -27,7 +27,8 @@ from bktools.wording import Words
 
 # Codes of findings that no status or reason has alone.
 MISSING_IN_DOUBT = "missing_in_doubt"
-ANOTHER_MONTH, ANOTHER_COST_CENTRE = "another_month", "another_cost_centre"
+ANOTHER_MONTH, CORRECTED_LATER = USUAL = ("another_month", "corrected_later")
+ANOTHER_COST_CENTRE = "another_cost_centre"
 
 # By code of a finding: how severe it is, and who acts.
 FINDINGS: Mapping[str, tuple[str, str]] = {
@@ -37,7 +38,7 @@ FINDINGS: Mapping[str, tuple[str, str]] = {
     Status.REVERSED.code: (ERROR, ERP),
     Status.ANOTHER_AMOUNT.code: (ERROR, ERP),
     Status.ANOTHER_ACCOUNT.code: (WARNING, ERP),
-    ANOTHER_MONTH: (WARNING, ERP),
+    **dict.fromkeys(USUAL, (WARNING, ERP)),
     ANOTHER_COST_CENTRE: (INFO, ERP),
     **dict.fromkeys((*Reason, "not_shown", "sum_of_currencies", "currency_unknown"), (WARNING, PREPARER)),
 }
@@ -105,7 +106,9 @@ class _Findings:
     ) -> Finding:
         """Return a finding; a person looks first at postings that may be the entry's after all."""
         severity, who = FINDINGS[reason]
-        facts = {"currency": None, "named": None, "look_first": None, **facts, "entries": len(entries)}
+        # The lines of a split entry are one.
+        count = self._matched.entries[[*entries]]["id"].n_unique()
+        facts = {"currency": None, "named": None, "look_first": None, **facts, "entries": count}
         step = "ledger_part.look_first" if facts["look_first"] else f"ledger.{reason}.do"
         sentences = {
             "check": check,
@@ -160,20 +163,25 @@ class _Findings:
         return rows
 
     def in_other_months(self) -> Iterator[Finding]:
-        """Yield one finding for all entries whose posting is in another month, the latest first."""
+        """Yield a finding of entries that are booked, and of those that are corrected, in another month."""
         matched, late = self._matched, self._verdict.days_late
         booked_month = matched.postings["month"].gather(matched.entries["posting"])
         is_moved = (pl.col("status") == Status.BOOKED) & (pl.col("month") != booked_month)
-        entries = sorted(matched.numbers(is_moved), key=lambda entry: -late[entry])
-        if entries:
-            booked_days = [row["booked_date"] for row in matched.rows(entries)]
-            facts = {
-                "booked_first": min(booked_days),
-                "booked_last": max(booked_days),
-                "late": int(late[entries].max()),
-                "places": self._places([row for entry in entries for row in self._verdict.postings(entry)]),
-            }
-            yield self._of_several(Status.BOOKED.code, ANOTHER_MONTH, entries, facts)
+        of_group = matched.postings.filter(pl.col("group") >= 0).group_by("group").agg(pl.n_unique("month"))
+        several = of_group.filter(pl.col("month") > 1)["group"]
+        is_corrected = pl.col("group").is_in(several.implode()) & pl.col("status").is_in([*ARRIVED])
+        for reason, condition in zip(USUAL, (is_moved, is_corrected & ~is_moved), strict=True):
+            entries = sorted(matched.numbers(condition), key=lambda entry: -late[entry])
+            if entries:
+                booked_days = [row["booked_date"] for row in matched.rows(entries)]
+                rows = [row for entry in entries for row in self._verdict.postings(entry)]
+                facts = {
+                    "booked_first": min(booked_days),
+                    "booked_last": max(booked_days),
+                    "late": int(late[entries].max()),
+                    "places": self._places([*dict.fromkeys(rows)]),
+                }
+                yield self._of_several(Status.BOOKED.code, reason, entries, facts)
 
     def of_group(self, group: OpenGroup) -> Finding:
         """Return the finding of an open group, with its row in the table of these."""
@@ -248,7 +256,12 @@ class _Findings:
         """Return the finding of entries of which the same is true, with their sums and days."""
         days = self._matched.entries[entries]["day"].drop_nulls().to_list()
         first, last = (day_of(end(days)) if days else None for end in (min, max))
-        own = {"amounts": self._words.money(self._money(entries)), "first": first, "last": last}
+        own = {
+            "amounts": self._words.money(self._money(entries)),
+            "first": first,
+            "last": last,
+            "candidates": [about(row, self._words) for row in self._matched.rows(entries[:MOST_POSTINGS])],
+        }
         return self._finding(check, reason, entries, {**own, **facts})
 
     def _money(self, entries: Sequence[int]) -> dict[str, Decimal | None]:

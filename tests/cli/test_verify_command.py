@@ -207,3 +207,23 @@ def test_a_verification_is_remembered(run, sandbox, entries, tmp_path):
     assert re.search(
         r"since the verification of .* by Ada:\n(.*\n)*  account 5800: 99.00 \(1 posting\)", later
     ), later
+
+
+def test_what_was_recorded_with_a_reason_comes_to_rest(run, sandbox, entries, tmp_path):
+    """It names who recorded it and why, orders nothing, and needs no other reason; a new difference does."""
+    export(run, sandbox)
+    write_ledger(
+        tmp_path / "ledger.csv", {1: entries[0], 2: entries[1], 3: ("2026-10-03", "35.10", "Ticket 3")}
+    )
+    month = f"{VERIFY} --month 2026-10"
+    with pytest.raises(ArgumentError, match="must give the reason of 2 differences"):
+        run(f"{month} --record --by Ada")
+    run(f"{month} --record --by Ada --reason vouchers-hold-them")
+    findings = result(run, month)["findings"]
+    assert {row["severity"] for row in findings} == {"info"}
+    assert all("by Ada: vouchers-hold-them" in row["to_do"] for row in findings)
+    assert "Recorded" in run(f"{month} --record --by Bob")[1]
+    later = {1: entries[0], 2: entries[1], 3: ("2026-10-03", "35.20", "Ticket 3")}
+    write_ledger(tmp_path / "ledger.csv", later, around=["2026-09-30"])
+    with pytest.raises(ArgumentError, match="must give the reason of 1 difference,"):
+        run(f"{month} --record --by Bob")

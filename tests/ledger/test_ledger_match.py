@@ -66,6 +66,13 @@ FINDINGS = {
         ["2026-11-02", "2026-10-30", "V13"],
         "Check the accruals of the month end",
     ),
+    "correction_in_a_later_month": (
+        "corrected_later",
+        "warning",
+        "accountant",
+        ["1 entry of 2026-10-05", "voucher EXP 20", "voucher EXP 9004"],
+        "nothing is to be corrected",
+    ),
     "booked_and_taken_back": (
         "reversed",
         "error",
