@@ -143,8 +143,6 @@ def with_sent_twins(rows: pl.DataFrame, history: pl.DataFrame) -> pl.DataFrame:
         .sort(~c.sent_in_file, "sent_day", "sent_party", "sent_batch", "sent_period")
         .with_row_index("rank")
     )
-    if sent.is_empty():
-        return rows.with_columns(**{name: pl.lit(None, sent.schema[name]) for name in _OF_TWIN})
     sized = rows.filter((c.amount != 0) & ~c.is_copy & ~c.is_conflict).join(sent, on=keys[:-1], how="semi")
     sized = sized.select("row", "id", "sent_in", *keys[:-1], number=plain(c.amount))
     twins = sized.join(sent, on=keys, how="inner").filter(

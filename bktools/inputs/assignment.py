@@ -23,6 +23,7 @@ from bktools.inputs.values.days import same_days
 
 # The share of rows that have a code of their own, or a cell, but for a few titles.
 _NEARLY_ALL = 0.9
+_PARTS_OF_A_DAY = ("year", "month", "day")
 MONEY: Final[tuple[str, ...]] = ("amount", "debit", "credit")
 
 
@@ -38,15 +39,28 @@ def assign(reading: Reading) -> None:
     for field in of_kind(reading.kind).values():
         if field.name in reading.asked or any(map(reading.asked.get, field.instead)):
             continue
-        for group in field.groups:
-            matching = _matching(reading, field, group)
-            if len(matching) > 1 and field.sole:
-                matching = _one_of(reading, field, matching)
-            if matching:
-                places[field.name] = matching[0]
-                break
+        tells = field.holds.tells or (lambda _: True)
+        by_group = (_matching(reading, field, group) for group in field.groups)
+        matches = [matching for matching in by_group if matching]
+        # A heading that says less counts before one whose cells say something else, such as names for codes.
+        telling = (own for own in matches if any(tells(reading.seen(place)) for place in own))
+        if matching := next(telling, matches[0] if matches else []):
+            several = len(matching) > 1 and field.sole
+            places[field.name] = (_one_of(reading, field, matching) if several else matching)[0]
     for field in of_kind(reading.kind).values():
         _ask_of_weak_heading(reading, field)
+    _join_days(reading)
+
+
+def _join_days(reading: Reading) -> None:
+    """Join the columns of year, month and day where no other one has the days."""
+    if reading.has(*_PARTS_OF_A_DAY) and not reading.has("date") and not reading.is_asked("date"):
+        parts = [cells.trimmed(reading.column(name)) for name in _PARTS_OF_A_DAY]
+        headings = [reading.heading(name) for name in _PARTS_OF_A_DAY]
+        joined = pc.binary_join_element_wise(*parts, pa.scalar("-", schema.TEXT))
+        reading.add("date", pc.if_else(pc.equal(joined, "--"), "", joined), "-".join(headings))
+        reading.note("day_of_parts", names=headings)
+    reading.leave(*_PARTS_OF_A_DAY)
 
 
 def _ask_of_weak_heading(reading: Reading, field: Field) -> None:
@@ -134,6 +148,9 @@ def ask_which(reading: Reading, name: str, several: Sequence[int]) -> None:
         beside = [place for place in columns if reading.seen(place).is_headed("currency")]
         choices = [_with_its_currency(reading, place, beside) for place in several]
     headings = [reading.table.headings[place] for place in several]
+    if reading.kind == "chart" and len({*map(terms.bare, headings)}) == 1:
+        # Tables side by side: no command reads one of them alone.
+        choices = []
     reading.problems.ask("several_columns", choices, field=name, headings=headings)
 
 

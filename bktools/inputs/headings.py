@@ -78,7 +78,6 @@ def _below_headings(raw: RawTable, source: Source, options: Options) -> Reading 
         reading.note("rows_above", count=len(above), lines=[*above][:4])
     if top >= 0:
         _leave_other_language(reading)
-        _put_below_each_other(reading)
         _keep_one_table(reading)
         _ask_above(reading, above)
     _ask_of_wide_rows(reading)
@@ -251,26 +250,6 @@ def _leave_other_language(reading: Reading) -> None:
     if _are_headings(row, kind) and len(known) > 1 and all(one & other for one, other in known):
         reading.note("headings_again", line=int(table.lines[0]))
         reading.table = table.rows(np.arange(len(table.lines)) > 0)
-
-
-def _put_below_each_other(reading: Reading) -> None:
-    """Put the columns of a chart that stand side by side under the same headings below each other."""
-    table = reading.table
-    names = [terms.bare(name) for name in table.headings]
-    places = [place for place, name in enumerate(names) if name or not cells.are_blank(table.columns[place])]
-    width = len({names[place] for place in places})
-    blocks = [places[at : at + width] for at in range(0, len(places), width)]
-    headings = [[names[place] for place in block] for block in blocks]
-    is_chart = reading.kind == "chart" and not {"code", "name"} & reading.asked.keys()
-    if not is_chart or len(blocks) < 2 or any(own != headings[0] for own in headings):
-        return
-    columns = [cells.end_to_end(table.columns[place] for place in own) for own in zip(*blocks, strict=True)]
-    stacked = replace(
-        table, headings=(*headings[0],), columns=columns, lines=np.tile(table.lines, len(blocks))
-    )
-    reading.table = stacked.rows(cells.any_filled(stacked, columns))
-    reading.file_headings = reading.table.headings
-    reading.note("tables_beside", count=len(blocks), names=headings[0])
 
 
 def _keep_one_table(reading: Reading) -> None:

@@ -106,10 +106,10 @@ class _Report(NamedTuple):
         """Return the sum of rows, positive for debit."""
         return sum((sign * own for sign, own in zip(self.signs, self.sums(*rows), strict=True)), _ZERO)
 
-    def balances(self, rows: Sequence[int], *, are_all: bool) -> bool:
-        """Whether rows balance at the last one, and not before where they are not all rows."""
+    def balances(self, rows: Sequence[int], *, is_dated: bool) -> bool:
+        """Whether rows balance at the last one, and not before where another day may begin there."""
         *before, last = accumulate(map(self.net, rows))
-        return not last and (are_all or all(before))
+        return not last and (is_dated or all(before))
 
     def hold(self, name: str, total: int, rows: Sequence[int]) -> None:
         """Hold rows to the total below them: by column, or by the difference of both sides."""
@@ -268,8 +268,8 @@ def _take_titles(report: _Report, *, are_accounts: bool) -> bool:
 def _take_vouchers(report: _Report, is_posting: Mask) -> None:
     """Fill down what only the first row of a voucher has, where this is certain.
 
-    The rows of each voucher balance at its last one, and not before, unless it is the file's only one; or a
-    sum of both sides stands below.
+    The rows of each voucher balance at its last one, and not before, unless all rows have a day or one day
+    is that of all; or a sum of both sides stands below.
     """
     reading, table = report.reading, report.reading.table
     blanks = {name: reading.blank(name) for name in filter(reading.has, _OF_FIRST_ROWS)}
@@ -286,10 +286,11 @@ def _take_vouchers(report: _Report, is_posting: Mask) -> None:
         sums.setdefault(int(first[row]), row)
     if -1 in rows_of or blanks["date"][[*rows_of]].any():
         return
+    is_dated = "date" not in gaps or len(rows_of) == 1
     if sums.keys() == rows_of.keys():
         for start, end in sums.items():
             report.hold(f"line {table.lines[start]}", end, rows_of[start])
-    elif sums or not all(report.balances(rows, are_all=len(rows_of) == 1) for rows in rows_of.values()):
+    elif sums or not all(report.balances(rows, is_dated=is_dated) for rows in rows_of.values()):
         return
     start_of = np.where(is_posting, first, np.arange(len(first)))
     for name in gaps:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pandas as pd
 
@@ -13,6 +13,7 @@ from bktools.contract import rules
 from bktools.contract.accounts import LONGEST_TEXT
 from bktools.errors import InputError
 from bktools.frames.tables import in_memory
+from bktools.inputs.options import TableOptions
 from bktools.inputs.readers.accounts import read_accounts
 from bktools.journal.accounts import key_of, load_accounts, record_accounts
 from bktools.journal.writing import open_for_writing
@@ -29,15 +30,15 @@ def import_accounts(
     company: str | None = None,
     complete: bool = False,
     service: Service | None = None,
+    **options: Unpack[TableOptions],
 ) -> pd.DataFrame:
     """Import accounts that were created elsewhere, from the list that the service's user interface exports.
 
     Parameters
     ----------
     source : path or DataFrame
-        Columns id (UUID) and external_id; optionally name, code, archived, tax_code_external_id, company_id.
-        For a file with headings that are not recognised, read it with pandas and give the frame.
-        A field without a column keeps its value in the journal.
+        Columns id (UUID) and external_id; optionally name, code, archived, tax_code_external_id, metadata and
+        company_id. A field without a column keeps its value in the journal.
     company : str, optional
         UUID or short name of the company, for a list without company_id. Default: the configured company.
     complete : bool
@@ -45,6 +46,8 @@ def import_accounts(
         known no longer. The journal's events keep them.
     service : Service, optional
         Default: the configured one. Only its journal is written; nothing is sent.
+    **options
+        How a file is read, as in `read_chart_of_accounts`, such as `columns` for other headings.
 
     Returns
     -------
@@ -74,7 +77,9 @@ def import_accounts(
     ['IMPORTED']
     """
     service = service_or_default(service)
-    frame = source if isinstance(source, pd.DataFrame) else read_accounts(source)
+    if isinstance(source, pd.DataFrame):
+        rules.refuse_unknown(options, ("company", "complete"), "import_accounts for a frame")
+    frame = source if isinstance(source, pd.DataFrame) else read_accounts(source, **options)
     about = frame.attrs.get("bktools") or {}
     name = str(about.get("source") or "the frame")
     # The reader adds empty columns for missing fields; they must not clear known values.

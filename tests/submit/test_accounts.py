@@ -182,6 +182,11 @@ def test_a_field_that_a_list_lacks_stays_known(imported, service, tmp_path):
     names = ["name", "archived", "tax_code_external_id", "metadata"]
     assert known[names].to_numpy().tolist() == [["Bank account", True, "V19", '{"a": 1}']]
     assert known["code"].isna().all()
+    (tmp_path / "list.csv").write_text(f"id,Nr,name\n{BANK_ID},0400,Bank account\n")
+    columns = {"external_id": "Nr"}
+    assert len(bktools.import_accounts(tmp_path / "list.csv", columns=columns, service=service)) == 1
+    with pytest.raises(ArgumentError, match="columns is not an argument of import_accounts for a frame"):
+        bktools.import_accounts(known, columns=columns, service=service)
     for more, line in WRONG_LISTS:
         columns = {"id": [BANK_ID, FEES_ID], "external_id": ["0400", "0500"], "name": ["a", "b"]} | more
         with pytest.raises((ArgumentError, InputError), match=line):

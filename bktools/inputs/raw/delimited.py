@@ -20,7 +20,7 @@ from bktools.caller import setting
 from bktools.frames import schema
 from bktools.frames.delimited import SIGNS
 from bktools.inputs import cells
-from bktools.inputs.fields import fields_of
+from bktools.inputs.fields import fields_of, side_of
 from bktools.inputs.notes import damaged
 from bktools.inputs.raw.encoding import Reading, read_text
 from bktools.inputs.table import HEAD_ROWS, RawTable, Rows, stacked
@@ -91,11 +91,11 @@ def delimiter_of(text: bytes, kind: str) -> str:
 
 
 def _known(text: str, kind: str) -> set[str]:
-    """Return the known headings of the first lines, in small letters."""
+    """Return the known headings and words for sides of the first lines, in small letters."""
     mark = delimiter_of(text.encode(), kind)
     lines = "\n".join(text.splitlines()[:60])
     cells_ = (cell.casefold().strip("# ") for row in _rows_of(lines, mark) for cell in row)
-    return {cell for cell in cells_ if fields_of(cell, kind)}
+    return {cell for cell in cells_ if fields_of(cell, kind) or (len(cell) > 1 and side_of(cell))}
 
 
 def _rows_of(text: str, mark: str) -> Iterator[list[str]]:

@@ -152,7 +152,6 @@ def _read_amounts(
     """Find the columns, and read days, amounts and currencies."""
     reading.result["id"] = reading.constant(None, schema.TEXT)
     _take_budget(reading)
-    _ask_of_other_documents(reading)
     _ask_of_repeated_total(reading)
     _find_columns(reading, frames, company, required)
     read_money(reading, own)
@@ -222,19 +221,6 @@ def _take_budget(reading: Reading) -> None:
         # What has neither a heading of amounts nor one of a budget is no file of entries.
         reading.may_lack = frozenset({"date", "currency"} if has_key else {"date"})
         reading.problems.ask("no_days", [{"columns": {"date": ""}}], is_doubtful=True)
-
-
-def _ask_of_other_documents(reading: Reading) -> None:
-    """Ask about a list of orders or credit notes, whose numbers stand first: it holds no entries."""
-    first = reading.seen(0)
-    if (
-        first.is_headed("other_document")
-        and not first.repeats
-        and reading.has("amount")
-        and not reading.asked
-    ):
-        choice = reading.table.choice("amount", reading.places["amount"])
-        reading.problems.ask("other_documents", [choice], is_doubtful=True, heading=first.heading)
 
 
 def _ask_of_repeated_total(reading: Reading) -> None:

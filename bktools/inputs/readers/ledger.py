@@ -20,7 +20,7 @@ from bktools.errors import UnverifiedTableWarning
 from bktools.frames import schema
 from bktools.frames.money import check_form
 from bktools.inputs import cells
-from bktools.inputs.assignment import ask_for, candidates, split_accounts
+from bktools.inputs.assignment import MONEY, ask_for, candidates, split_accounts
 from bktools.inputs.fields import IBAN, Column, are_account_codes, may_be_account, most
 from bktools.inputs.formats.format import Books
 from bktools.inputs.formats.registry import opened_books
@@ -180,8 +180,8 @@ def _ask_account(reading: Reading) -> None:
     offered = candidates(reading, "account_code", text, without=twice)
     choices = [table.choice("account_code", place) for place in offered]
     codes = [place for place in offered if are_account_codes(reading.seen(place))]
-    # Without headings, nothing says that two columns of names are other things.
-    two = codes or (offered if not table.heading_line else [])
+    # Without headings, nothing says that two columns are other things.
+    two = [] if table.heading_line else codes or offered
     if len(twice) == 2:
         # Beside them, the two columns that repeat most are the accounts, in their order.
         two = sorted(sorted(two, key=lambda place: len(reading.seen(place).kinds))[:2])
@@ -241,21 +241,24 @@ def _take_two_postings(reading: Reading) -> None:
 
 def _take_accounts_of_sides(reading: Reading) -> None:
     """Take columns headed debit and credit for accounts where each row has both, beside one amount."""
+    places = range(len(reading.table.headings))
     sides = {
         f"{side}_account": place
-        for place in range(len(reading.table.headings))
+        # Beside amounts of both sides, the columns with other cells are the accounts.
+        for place in sorted(places, key=lambda place: not reading.seen(place).are_amounts())
         for side in ("debit", "credit")
         if reading.seen(place).is_headed(side)
     }
     known = {"account_code", "account_name", *sides} & {*reading.places, *reading.asked}
-    if len(sides) < 2 or known or not reading.has("amount"):
+    amounts = {*map(reading.places.get, MONEY)} - {None, *sides.values()}
+    if len(sides) < 2 or known or not amounts:
         return
     columns = [reading.seen(place) for place in sides.values()]
     # An account stands again on either side.
     samples = [cell for column in columns for cell in column.sample]
     both = Column("", cells.end_to_end(column.cells for column in columns), samples)
     if all(column.share == 1 for column in columns) and may_be_account(both):
-        reading.leave("debit", "credit")
+        reading.leave(*(name for name in MONEY if reading.places.get(name) in sides.values()))
         reading.places |= sides
 
 
@@ -269,12 +272,12 @@ def _ask_of_accounts(reading: Reading) -> None:
     """Ask about rows without an account, which may stand in the first of its rows only."""
     empty = reading.blank("account_code")
     if empty.any() and "account_code" not in filled_fields(reading.options):
-        # Many rows are postings of the account above them; few are sums.
-        are_many = empty.sum() * 10 > len(empty)
-        choices = [{"fill_down": "account_code"} if are_many else reading.table.skip(empty)]
+        # Most rows are postings of the account above them; others lack their own.
+        are_most = empty.sum() * 2 > len(empty)
+        choices = [{"fill_down": "account_code"} if are_most else reading.table.skip(empty)]
         # The other half of a posting stands in the same row.
         choices = [] if reading.has("credit_account") else choices
-        reading.ask_of_rows("rows_lack_account", empty, choices)
+        reading.ask_of_rows("rows_lack_account", empty, choices, is_doubtful=True)
 
 
 def _read_foreign(reading: Reading) -> None:

@@ -7,7 +7,7 @@ parts, once for each different text.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property, lru_cache
@@ -30,7 +30,7 @@ _OTHER = {".": ",", ",": "."}
 # No amount of money has more decimals: a sum or a share that was computed has, and is rounded.
 _MOST_DECIMALS, _MEANT_DECIMALS = 10, 6
 # Marks between thousands that nobody uses before decimals, such as spaces and apostrophes; and of direction.
-_SPACES = re.compile(r"[\s'’`\u066c\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]")
+_SPACES = re.compile(r"[\s_'’`\u066c\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]")
 # Minus signs of typesetters, and the wide forms of East Asia.
 _PLAIN_FORMS = str.maketrans(
     dict.fromkeys("\u2212\u2013\u2014\u2010\u2011\ufe63", "-")
@@ -256,11 +256,13 @@ def _with_point(texts: pa.ChunkedArray, mark: str, rows: Mask) -> pa.ChunkedArra
     return changed if changed is texts or rows.all() else pc.if_else(pa.array(rows), changed, texts)
 
 
-def decimal_mark(figures: Collection[Figures], currency: str, problems: Problems) -> str:
+def decimal_mark(
+    figures: Collection[Figures], currency: str, problems: Problems, beside: Iterable[Figures] = ()
+) -> str:
     """Return the decimal mark that columns of amounts share; where none of them shows it, it is a problem.
 
     It is "" where both are marks and each amount is clear by itself. The decimals of the one currency of a
-    file, if it has one, settle amounts such as 1.255.
+    file, if it has one, settle amounts such as 1.255; else those of the other columns `beside` them do.
     """
     marks = {mark for one in figures for mark in one.marks}
     clear = {mark.mark for mark in marks if not mark.is_open}
@@ -277,6 +279,9 @@ def decimal_mark(figures: Collection[Figures], currency: str, problems: Problems
     decimals = MINOR_UNITS.get(currency, USUAL)
     if decimals != USUAL:
         return mark if decimals else _OTHER[mark]
+    others = {one.mark for own in beside for one in own.marks if not one.is_open}
+    if len(others) == 1:
+        return others.pop()
     all_digits = (amount.digits for one in figures for amount in one.amounts)
     text = next(digits for digits in all_digits if (shown := mark_of(digits)) and shown.is_open)
     problems.ask(

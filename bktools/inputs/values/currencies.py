@@ -131,28 +131,23 @@ def _code(
 ) -> str:
     """Return the currency that a text is; what contradicts it, and what else it may be, are problems."""
     can_be, asked = source.currencies(unit), reading.options.get("currency")
+    rows = cells.mask(pc.equal(source.texts, unit))
+    facts = {"value": unit, "heading": source.heading, "word": unit}
     if not can_be and source.is_column and _CODE.fullmatch(unit):
         # A code that is none of ISO 4217: the plan holds such entries back.
-        reading.note_rows("currency_not_listed", cells.mask(pc.equal(source.texts, unit)), value=unit)
+        reading.note_rows("currency_not_listed", rows, value=unit)
         can_be = (unit,)
-    if len(can_be) == 1 and before.null_count == len(before) and not asked:
-        return can_be[0]
-    if not can_be and is_only and asked:
-        return str(asked)
-    rows = cells.mask(pc.equal(source.texts, unit))
-    earlier = before.filter(pa.array(rows))
-    others = {*cells.unique(earlier.drop_null())} - {*can_be}
-    if is_only and asked and asked not in can_be:
-        others.add(asked)
-    is_open = len(can_be) > 1 and asked not in can_be and earlier.null_count
-    facts = {"value": unit, "heading": source.heading, "word": unit}
-    if not can_be:
+    elif not can_be and not (is_only and asked):
         # No command drops an entry for its currency.
         choices = pairs_with_currency(reading)
         choices += [_NONE] if rows.all() and choices else []
         option = "" if choices or not is_only else "currency"
         reading.ask_of_rows("currency_unknown", rows, choices, option=option, **facts)
-    elif others:
+        return "?"
+    can_be, earlier = can_be or (str(asked),), before.filter(pa.array(rows))
+    others = ({*cells.unique(earlier.drop_null())} | ({asked} - {None} if is_only else set())) - {*can_be}
+    is_open = len(can_be) > 1 and asked not in can_be and earlier.null_count
+    if others:
         # Where an amount's heading names its currency, a column may be of another amount.
         choices = [_NONE] if source.is_column and not asked else []
         facts["word"] = source.heading
@@ -164,7 +159,7 @@ def _code(
     elif is_open:
         choices = [{"currency": code} for code in can_be[:_MOST_CHOICES]]
         reading.ask_of_rows("currency", rows, choices, codes=list(can_be), **facts)
-    return str(asked) if asked in can_be else can_be[0] if can_be else "?"
+    return str(asked) if asked in can_be else can_be[0]
 
 
 def _columns_of_others(reading: Reading, own: str | None) -> list[int]:

@@ -171,6 +171,12 @@ def _by_format(text: str, form: str, year: int | None) -> dt.date | None:
 def _order(
     texts: Sequence[str], others: Sequence[pa.ChunkedArray], year: int | None, problems: Problems
 ) -> str:
+    if form := _year_first(texts):
+        text, days = texts[0], days_of(texts[0])
+        choices = [{"date_format": own} for own in (ORDERS["dmy"], form)]
+        day_first, other = days.get("dmy", days.get("")), parsed(text, form)
+        problems.ask("date_format", choices, value=text, day_first=day_first, month_first=other)
+        return "dmy"
     open_days = [(text, days) for text in texts if (days := days_of(text, year)) and "" not in days]
     if not open_days:
         return "dmy"
@@ -184,6 +190,16 @@ def _order(
     day_first, month_first = days["dmy"], days["mdy"]
     problems.ask("date_format", choices, value=text, day_first=day_first, month_first=month_first)
     return "dmy"
+
+
+def _year_first(texts: Sequence[str]) -> str:
+    """Return the format of days such as 24-06-17 where the year may stand first: its figures vary least."""
+    parts = [match.groups() for text in texts if (match := _NUMBERS.match(text.strip(_AROUND)))]
+    form = f"%y{parts[0][1]}%m{parts[0][1]}%d" if parts else ""
+    first, last = ({own[at] for own in parts} for at in (0, 3))
+    are_short = len(parts) == len(texts) and max(map(len, last)) == 2
+    may_be = are_short and len(first) < len(last) and all(parsed(text, form) for text in texts)
+    return form if may_be else ""
 
 
 @lru_cache(1 << 16)

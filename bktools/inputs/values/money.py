@@ -211,7 +211,10 @@ def _read_values(
         reading.refuse(next(iter(figures)), neither, "no_amount")
     else:
         currency = only_currency(reading, figures, own_currency)
-        decimal = reading.options.get("decimal") or decimal_mark([*figures.values()], currency, problems)
+        free = (column for column in map(reading.seen, reading.free()) if column.are_amounts(1))
+        beside = (Figures.of(column.cells) for column in free)
+        stated = reading.options.get("decimal")
+        decimal = stated or decimal_mark([*figures.values()], currency, problems, beside)
         if not decimal and not problems.has("decimal_marks"):
             reading.note("each_decimal_mark")
     values = {}
