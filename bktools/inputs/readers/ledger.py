@@ -129,6 +129,7 @@ def _read_money(reading: Reading, own: str | None) -> None:
     if reading.books is None:
         split_accounts(reading, "account_code", "account_name")
     _take_two_postings(reading)
+    _take_contra_accounts(reading)
     if reading.books is None:
         _find_accounts(reading)
     else:
@@ -209,10 +210,7 @@ def _take_two_postings(reading: Reading) -> None:
         # The headings of the accounts say their sides; of an account and its contra account, a column does.
         reading.leave("side")
         reading.add("side", reading.constant("debit", schema.TEXT))
-    table, count = reading.table, len(reading.table.lines)
-    rows, is_second = np.repeat(np.arange(count), 2), pa.array(np.tile([False, True], count))
-    columns, beyond = ([column.take(rows) for column in own] for own in (table.columns, table.beyond))
-    reading.table = replace(table, columns=columns, beyond=beyond, lines=np.repeat(table.lines, 2))
+    count, is_second = len(reading.table.lines), _doubled(reading)
     reading.places["account_code"] = reading.places.pop("debit_account")
     reading.put(
         "account_code",
@@ -237,6 +235,37 @@ def _take_two_postings(reading: Reading) -> None:
         reading.put("side", pc.if_else(is_other, opposite, reading.column("side")))
     if len(reading.table.lines) > count and reading.books is None:
         reading.note("two_postings")
+
+
+def _doubled(reading: Reading) -> pa.Array:
+    """Make two rows of each; return which ones are the second."""
+    table, count = reading.table, len(reading.table.lines)
+    rows = np.repeat(np.arange(count), 2)
+    columns, beyond = ([column.take(rows) for column in own] for own in (table.columns, table.beyond))
+    reading.table = replace(table, columns=columns, beyond=beyond, lines=np.repeat(table.lines, 2))
+    return pa.array(np.tile([False, True], count))
+
+
+def _take_contra_accounts(reading: Reading) -> None:
+    """Add the posting to the contra account of each row, unless the file has such postings as rows, too."""
+    places = [place for place in reading.free() if reading.seen(place).is_headed("contra_account")]
+    sides = ("debit", "credit")
+    if not places or reading.books is not None or not reading.has("date", "account_code", *sides):
+        return
+    contra, own = reading.seen(places[0]), reading.seen(reading.places["account_code"])
+    columns = [reading.column("date"), own.cells, contra.cells, *map(reading.column, sides)]
+    rows = {*zip(*(column.to_pylist() for column in columns), strict=True)}
+    mirrored = ((day, other, account, credit, debit) for day, account, other, debit, credit in rows)
+    if are_account_codes(own) != are_account_codes(contra) or any(row in rows for row in mirrored):
+        return
+    is_second = _doubled(reading)
+    other, debit, credit = reading.table.columns[places[0]], *map(reading.column, sides)
+    for name, cells_of_second in (("account_code", other), ("debit", credit), ("credit", debit)):
+        reading.put(name, pc.if_else(is_second, cells_of_second, reading.column(name)))
+    reading.leave("account_name")
+    reading.places["credit_account"] = places[0]
+    reading.table = reading.table.rows(~(cells.mask(is_second) & reading.blank("account_code")))
+    reading.note("two_postings")
 
 
 def _take_accounts_of_sides(reading: Reading) -> None:
@@ -356,10 +385,10 @@ def _doubts_of_table(reading: Reading, postings: pa.Table) -> Iterator[Note]:
         yield note("one_account", count=postings.num_rows, account=accounts[0].as_py())
     elif most(accounts.to_pylist(), IBAN.match):
         yield note("accounts_of_a_bank", account=accounts[0].as_py())
-    columns = map(reading.seen, range(len(reading.table.headings)))
+    columns = map(reading.seen, reading.free())
     contra = next((column.heading for column in columns if column.is_headed("contra_account")), None)
     if contra and total(postings["amount"]) and reading.has("account_code"):
-        reading.note("contra_account", heading=contra, account=reading.heading("account_code"))
+        reading.note("contra_account", heading=contra)
     elif "voucher_id" in postings.column_names and (wrong := len(_unbalanced(postings))):
         reading.note("unbalanced", count=wrong)
     elif difference := total(postings["amount"]):
