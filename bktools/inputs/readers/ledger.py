@@ -210,40 +210,40 @@ def _take_two_postings(reading: Reading) -> None:
         # The headings of the accounts say their sides; of an account and its contra account, a column does.
         reading.leave("side")
         reading.add("side", reading.constant("debit", schema.TEXT))
-    count, is_second = len(reading.table.lines), _doubled(reading)
-    reading.places["account_code"] = reading.places.pop("debit_account")
-    reading.put(
-        "account_code",
-        pc.if_else(is_second, reading.column("credit_account"), reading.column("account_code")),
+    count, both = (
+        len(reading.table.lines),
+        {"account_code": (reading.column(pair[0]), reading.column(pair[1]))},
     )
-    reading.leave("account_name")
+    reading.places["account_code"] = reading.places.pop("debit_account")
     if has_both_amounts:
-        # A row of a journal may have one of the two postings; zeros are empty cells.
         reading.leave("amount", "side")
-        reading.put("debit", pc.if_else(is_second, "", reading.column("debit")))
-        reading.put("credit", pc.if_else(is_second, reading.column("credit"), ""))
-        own = map(reading.column, ("account_code", "debit", "credit"))
-        reading.table = reading.table.rows(
-            np.logical_or.reduce([cells.matches(column, r"[^0.,\s-]") for column in own])
-        )
+        empty = reading.constant("", schema.TEXT)
+        both |= {"debit": (reading.column("debit"), empty), "credit": (empty, reading.column("credit"))}
     else:
         reading.leave("debit", "credit")
-        sides, other = sides_of(reading), {"debit": "credit", "credit": "debit"}
-        opposite = cells.each(sides, lambda side: other.get(side, ""), schema.TEXT)
+        side, other = reading.column("side"), {"debit": "credit", "credit": "debit"}
+        opposite = cells.each(sides_of(reading), lambda text: other.get(text, ""), schema.TEXT)
         # A word that is no side stays, and is asked about.
-        is_other = pc.and_(is_second, pc.not_equal(opposite, ""))
-        reading.put("side", pc.if_else(is_other, opposite, reading.column("side")))
+        both |= {"side": (side, pc.if_else(pc.equal(opposite, ""), side, opposite))}
+    _double(reading, **both)
+    if has_both_amounts:
+        # A row of a journal may have one of the two postings; zeros are empty cells.
+        own = map(reading.column, both)
+        has_posting = np.logical_or.reduce([cells.matches(column, r"[^0.,\s-]") for column in own])
+        reading.table = reading.table.rows(has_posting)
     if len(reading.table.lines) > count and reading.books is None:
         reading.note("two_postings")
 
 
-def _doubled(reading: Reading) -> pa.Array:
-    """Make two rows of each; return which ones are the second."""
+def _double(reading: Reading, **both: tuple[pa.ChunkedArray, pa.ChunkedArray]) -> None:
+    """Make two rows of each, with these cells of the first one and of the second one."""
     table, count = reading.table, len(reading.table.lines)
-    rows = np.repeat(np.arange(count), 2)
+    rows, is_second = np.repeat(np.arange(count), 2), pa.array(np.tile([False, True], count))
     columns, beyond = ([column.take(rows) for column in own] for own in (table.columns, table.beyond))
     reading.table = replace(table, columns=columns, beyond=beyond, lines=np.repeat(table.lines, 2))
-    return pa.array(np.tile([False, True], count))
+    for name, (first, second) in both.items():
+        reading.put(name, pc.if_else(is_second, second.take(rows), first.take(rows)))
+    reading.leave("account_name")
 
 
 def _take_contra_accounts(reading: Reading) -> None:
@@ -258,13 +258,11 @@ def _take_contra_accounts(reading: Reading) -> None:
     mirrored = ((day, other, account, credit, debit) for day, account, other, debit, credit in rows)
     if are_account_codes(own) != are_account_codes(contra) or any(row in rows for row in mirrored):
         return
-    is_second = _doubled(reading)
-    other, debit, credit = reading.table.columns[places[0]], *map(reading.column, sides)
-    for name, cells_of_second in (("account_code", other), ("debit", credit), ("credit", debit)):
-        reading.put(name, pc.if_else(is_second, cells_of_second, reading.column(name)))
-    reading.leave("account_name")
+    _, account, other, debit, credit = columns
+    lacks_other = np.repeat(cells.blank(other), 2) & np.tile([False, True], len(other))
+    _double(reading, account_code=(account, other), debit=(debit, credit), credit=(credit, debit))
     reading.places["credit_account"] = places[0]
-    reading.table = reading.table.rows(~(cells.mask(is_second) & reading.blank("account_code")))
+    reading.table = reading.table.rows(~lacks_other)
     reading.note("two_postings")
 
 
