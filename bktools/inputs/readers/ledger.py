@@ -210,10 +210,8 @@ def _take_two_postings(reading: Reading) -> None:
         # The headings of the accounts say their sides; of an account and its contra account, a column does.
         reading.leave("side")
         reading.add("side", reading.constant("debit", schema.TEXT))
-    count, both = (
-        len(reading.table.lines),
-        {"account_code": (reading.column(pair[0]), reading.column(pair[1]))},
-    )
+    count = len(reading.table.lines)
+    both = {"account_code": (reading.column(pair[0]), reading.column(pair[1]))}
     reading.places["account_code"] = reading.places.pop("debit_account")
     if has_both_amounts:
         reading.leave("amount", "side")
@@ -310,7 +308,7 @@ def _ask_of_accounts(reading: Reading) -> None:
 def _read_foreign(reading: Reading) -> None:
     """Read the amounts in other currencies. A file may write them without a sign: it is the amount's."""
     result, books = reading.result, reading.books
-    figures = Figures.of(reading.column("foreign_amount"))
+    figures = Figures.at(reading.table, reading.places["foreign_amount"])
     decimal = reading.options.get("decimal") or figures.own_mark if books is None else books.decimal
     foreign, bad = figures.values(decimal)
     if bad.any():
@@ -376,31 +374,21 @@ def _failed_checks(reading: Reading, books: Books, postings: pa.Table) -> Iterat
 def _doubts_of_table(reading: Reading, postings: pa.Table) -> Iterator[Note]:
     """Yield that all amounts are on one side, which no ledger is; note what a part of a ledger lacks."""
     accounts = pc.unique(postings["account_code"].drop_null())
-    if _is_one_sided(postings["amount"]):
+    ends = pc.min_max(postings["amount"]).as_py()
+    if postings.num_rows > 1 and (ends["min"] >= 0 or ends["max"] <= 0):
         yield note("one_sided", count=postings.num_rows)
     elif len(accounts) == 1 and postings.num_rows > 1:
         # A bank's statement would prove each entry that was paid.
         yield note("one_account", count=postings.num_rows, account=accounts[0].as_py())
     elif most(accounts.to_pylist(), IBAN.match):
         yield note("accounts_of_a_bank", account=accounts[0].as_py())
-    columns = map(reading.seen, reading.free())
-    contra = next((column.heading for column in columns if column.is_headed("contra_account")), None)
-    if contra and total(postings["amount"]) and reading.has("account_code"):
-        reading.note("contra_account", heading=contra)
-    elif "voucher_id" in postings.column_names and (wrong := len(_unbalanced(postings))):
+    if "voucher_id" in postings.column_names and (wrong := len(_unbalanced(postings))):
         reading.note("unbalanced", count=wrong)
     elif difference := total(postings["amount"]):
         # Signs of one column may be those of profit and loss, in which costs are negative.
         are_own = reading.has("amount") and not reading.has("side") and not reading.options.get("negate")
         option = setting("negate", True) if are_own else None
         reading.note("unbalanced_sum", difference=str(difference), option=option)
-
-
-def _is_one_sided(amount: pa.ChunkedArray) -> bool:
-    zero = pa.scalar(Decimal(), amount.type)
-    return len(amount) > 1 and not (
-        pc.any(pc.greater(amount, zero)).as_py() and pc.any(pc.less(amount, zero)).as_py()
-    )
 
 
 def _unbalanced(postings: pa.Table) -> list[dict[str, Any]]:
