@@ -89,7 +89,8 @@ def budget_tables(
     named = [words("report.budget_others", count=count) for count in sums["len"]]
     sums = sums.with_columns(pl.Series("about", named, pl.String), percent_of("budget"), drivers=pl.lit(""))
     shown = pl.concat([large, sums.drop("len")], how="diagonal_relaxed")
-    totals = totals.select(pl.lit(words("report.total")).alias("about"), pl.all())
+    named_total = pl.lit(words("report.total")).alias("about")
+    totals = totals.select(named_total, pl.exclude("drivers"), drivers=pl.lit(""))
     parts = {"all_budget": rows, "budget": shown, "budget_total": totals}
     return {name: to_arrow(table) for name, table in parts.items()}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -127,7 +127,7 @@ class Figures:
     @cached_property
     def against(self) -> tuple[MonthChange, ...]:
         """What was spent, beside the last closed month, by currency; () without such a month."""
-        return _month_changes(self.last, self.spent_entries, self.own) if len(self.last) else ()
+        return _month_changes(self.last, self.spent_entries, self.currencies) if len(self.last) else ()
 
     @cached_property
     def against_home(self) -> MonthChange | None:
@@ -139,7 +139,7 @@ class Figures:
         if not len(self.last) or not all(map(is_converted, sides)):
             return None
         last, spent = map(in_home, sides)
-        return _month_changes(last, spent, self.own)[0]
+        return _month_changes(last, spent, self.currencies)[0]
 
     @cached_property
     def largest(self) -> pa.Table:
@@ -239,15 +239,17 @@ def spending(entries: pa.Table, counted: pa.Table) -> pa.Table:
     return to_arrow(pl.concat([lines, back], how="diagonal_relaxed"))
 
 
-def _month_changes(last: pa.Table, spent: pa.Table, own: str | None) -> tuple[MonthChange, ...]:
-    """Return the change of each currency between two months, the own one first, with that of each fate."""
+def _month_changes(last: pa.Table, spent: pa.Table, order: Sequence[str]) -> tuple[MonthChange, ...]:
+    """Return the change of each currency between two months, in an order, with that of each fate."""
     wholes, by_fate = (
         differences([lines_of(rows, by) for rows in (spent, last)], None) for by in ((), "fate")
     )
     parts: dict[str, dict[str, tuple[Decimal, Decimal]]] = defaultdict(dict)
     for row in by_fate.sort(c.fate.cast(pl.Enum(FATES))).iter_rows(named=True):
         parts[row["currency"]][row["fate"]] = row["that"], row["this"]
-    wholes = wholes.sort(c.currency != (own or "")).select(
+    places = {name: place for place, name in enumerate(order)} or {"": 0}
+    place = c.currency.replace_strict(places, default=len(places))
+    wholes = wholes.sort(place, maintain_order=True).select(
         "currency", before="that", now="this", change="difference", share="percent"
     )
     return tuple(MonthChange(**row, parts=parts[row["currency"]]) for row in wholes.iter_rows(named=True))

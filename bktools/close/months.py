@@ -17,7 +17,7 @@ from bktools.close.figures import GROUPS, Figures, spending
 from bktools.close.steps import CloseScope
 from bktools.findings.check import EXPORTED, HELD, IN_BOOKS, IN_DOUBT, LEFT_OUT
 from bktools.frames.schema import BOOKED
-from bktools.frames.sums import money_of
+from bktools.frames.sums import HOME, money_of
 from bktools.frames.tables import described, to_arrow
 from bktools.journal.periods import exported_elsewhere, held_back, held_in_closes
 from bktools.spending.expected import KEYS, expected_in, months_known
@@ -67,7 +67,7 @@ def months_before(
         last=spent_in(by_close, last, rates_in),
         earlier=to_arrow(earlier),
         counted=to_arrow(pl.concat([pl.DataFrame(counted), booked], how="diagonal_relaxed")),
-        left_open=to_arrow(left_open.sort("met_in", c.amount.abs(), descending=[False, True])),
+        left_open=_largest_first(left_open, rates),
     )
     # The day of the close is taken from the calendar of this machine, as its month is.
     today = now.astimezone().date()
@@ -93,6 +93,13 @@ def met_entries(sent: pa.Table, held: pa.Table) -> pl.DataFrame:
     return met.with_columns(met_in=c.period.fill_null(""), entry=entry).with_columns(
         first_in=c.met_in.min().over("entry")
     )
+
+
+def _largest_first(rows: pl.DataFrame, rates: ExchangeRates | None) -> pa.Table:
+    """Return entries by month, the largest first: in the company's own currency where rates convert it."""
+    lines = pl.DataFrame(with_home(to_arrow(rows), rates))
+    size = pl.coalesce(name for name in (HOME, "amount") if name in lines.columns).abs()
+    return to_arrow(lines.sort("met_in", size, descending=[False, True], nulls_last=True))
 
 
 RatesOfMonth = Callable[[str], ExchangeRates | None]

@@ -209,9 +209,11 @@ def listing(
     order = [*first, *names, *(column for column in filled if column not in (*first, *names))]
     words = book.words
     codes = CODES | OF_SHEETS.get(name, {})
-    rows = [
-        [_value(row, column, words, codes) for column in order] for row in table.select(order).to_pylist()
-    ]
+    blank = dict.fromkeys(order)
+    rows, sums = (
+        [[_value(blank | row, column, words, codes) for column in order] for row in lines]
+        for lines in (table.select(order).to_pylist(), totals.to_pylist() if totals is not None else ())
+    )
     titles = [_heading(words, column) for column in order]
     # A column of the file may have the heading of another one.
     titles = [
@@ -221,7 +223,7 @@ def listing(
     if "percent" in order and Share(None) in (cell for row in rows for cell in row):
         titles[order.index("percent")] += f" ({words('report.not_meaningful')})"
     widths = [
-        width_of(title, (_text(row[place], words) for row in rows), sheets.WIDEST)
+        width_of(title, (_text(row[place], words) for row in (*rows, *sums)), sheets.WIDEST)
         for place, title in enumerate(titles)
     ]
     # A text that is longer than the widest column goes on in a second line where it is printed.
@@ -233,9 +235,8 @@ def listing(
         ]
     sheet = book.sheet(words(f"report.sheet.{name}"), sheets.QUIET, widths)
     sheet.table(titles, rows)
-    for row in totals.to_pylist() if totals is not None else ():
-        blank = dict.fromkeys(order)
-        sheet.write([_value(blank | row, column, words, codes) for column in order], BOLD)
+    for row in sums:
+        sheet.write(row, BOLD)
     if note:
         sheet.write([note], sheets.NOTE)
     sheet.listing(len(titles), printed=len(first) or len(names))

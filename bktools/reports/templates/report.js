@@ -3,7 +3,7 @@
 (() => {
   const PLACES = 20;
   const FEW = 10;
-  const UNORDERED = new Set(["list", "money", "long"]);
+  const UNORDERED = new Set(["list", "money"]);
   // The words and signs of the report's language.
   const words = JSON.parse(document.body.dataset.words);
   const filled = (text, facts) => text.replace(/{(\w+)}/g, (_, name) => facts[name]);
@@ -77,7 +77,7 @@
     controls.setAttribute("aria-label", table.caption.textContent);
     const choices = heads.flatMap((head, place) => {
       if (!head.classList.contains("choice")) return [];
-      const values = [...new Set(rows.map(({ texts }) => texts[place]))].sort(order.compare);
+      const values = [...new Set(rows.map(({ keys }) => keys[place]))].sort(order.compare);
       const select = made("select", {}, new Option(words.all, ""));
       values.forEach((value) => select.append(new Option(value || words.none, "=" + value)));
       controls.append(made("label", {}, titles[place] + " ", select));
@@ -92,10 +92,10 @@
       const wanted = search.value.trim().toLowerCase();
       const sums = new Map();
       let count = 0;
-      for (const { row, texts, place, all } of rows) {
+      for (const { row, texts, keys, place, all } of rows) {
         row.hidden = !(
           all.includes(wanted) &&
-          choices.every((choice) => !choice.select.value || choice.select.value === "=" + texts[choice.place]) &&
+          choices.every((choice) => !choice.select.value || choice.select.value === "=" + keys[choice.place]) &&
           (chosen === null || chosen.places.has(place))
         );
         if (row.hidden) continue;
