@@ -92,7 +92,7 @@ def label_of(words: Words, line: Sum) -> str:
 
 def not_spent(words: Words, figures: Figures) -> str:
     """Return what of all entries is not in what was spent, "" where all of it is."""
-    parts = [f"{words.name('fate', part['fate'])}: {valued(words, part)}" for part in figures.not_spent]
+    parts = [f"{words.name('fate', part['fate'])} ({valued(words, part)})" for part in figures.not_spent]
     facts = {"parts": "; ".join(parts), "spent": valued(words, figures.spent)}
     return words("report.not_spent", **facts) if parts else ""
 

@@ -239,12 +239,12 @@ class _PieceStories:
         is_own = x.is_named_in(piece.text) if practice.is_of_sums else practice.is_own(x, piece)
         if not self.is_sum and is_explained:
             return  # twice its amount is no slip of the pen
-        if not self.is_sum and is_own and piece.gross * group.total > 0:
+        is_cent = abs(self.off) == 1 and self._has_net(x, piece) and not practice.denies([x], piece.text)
+        if not self.is_sum and (is_own or is_cent) and piece.gross * group.total > 0:
             is_open = not practice.is_known or self._may_be_right(x, piece)
             own = Status.OPEN if is_open else Status.ANOTHER_AMOUNT
-            if abs(self.off) == 1 and self._has_net(x, piece):
-                own = Status.BOOKED  # only a cent of its tax is rounded
-            yield self.story(1, {x.e: own}, off=self.off)
+            # Only a cent of its tax is rounded.
+            yield self.story(1, {x.e: Status.BOOKED if is_cent else own}, off=self.off)
         elif self.is_sum or practice.is_of_sums:
             # A slip of the pen is often of whole units: such a difference names no entry.
             gross = [round(self.off * (WHOLE + rate) / WHOLE) for rate in practice.taxes]
@@ -252,7 +252,8 @@ class _PieceStories:
 
     def _has_net(self, x: Entry, piece: Piece) -> bool:
         """Whether a piece has an entry's net on its account, to half a cent, at a rate of the ledger."""
-        net, rates = piece.nets.get(x.account, 0), {*self.practice.rates.possible(x), *self.practice.taxes}
+        net, known = piece.nets.get(x.account, 0), self.practice.rates
+        rates = {*known.possible(x), *known.often, *self.practice.taxes}
         wholes = (WHOLE + rate for rate in rates if rate)
         return any(2 * abs(net * whole - x.exported * WHOLE) <= whole for whole in wholes)
 

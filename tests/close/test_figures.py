@@ -161,7 +161,7 @@ def test_the_page_says_what_of_all_entries_was_not_spent():
         assert sum(sums) == amount
     line = not_spent(words("en"), figures)
     assert line.startswith(f"Spent: {figures.spent.entries} entries, EUR ")
-    assert "counted in an earlier month: 1 entry, EUR 20.00" in line
+    assert "counted in an earlier month (1 entry, EUR 20.00)" in line
     assert not_spent(words("en"), figures_of(_table())) == ""
 
 
