@@ -89,7 +89,8 @@ def test_a_posting_with_its_own_number_holds_an_entry_back():
 def test_other_charges_of_a_supplier_hold_nothing_back():
     """They are of other entries; one whose amount no entry has waits, if it is of the entry's days."""
     entries = OCTOBER.assign(supplier="Taxi", description=[f"Ride {row}" for row in range(len(OCTOBER))])
-    booked = one_by_one(entries.iloc[:6])
+    november = of_month(11, 12).assign(supplier="Taxi")
+    booked = one_by_one(pd.concat([entries.iloc[:6], november]))
     plan = compose_export_jobs(entries, ledger=booked)
     assert sorted(plan.entries["id"]) == sorted(entries["id"][6:])
     slip = entries.iloc[[12]].assign(amount=[Decimal("3.10")], id="H1")
