@@ -60,7 +60,8 @@ def _join_days(reading: Reading) -> None:
         joined = pc.binary_join_element_wise(*parts, pa.scalar("-", schema.TEXT))
         reading.add("date", pc.if_else(pc.equal(joined, "--"), "", joined), "-".join(headings))
         reading.note("day_of_parts", names=headings)
-    reading.leave(*_PARTS_OF_A_DAY)
+    else:
+        reading.leave(*_PARTS_OF_A_DAY)
 
 
 def _ask_of_weak_heading(reading: Reading, field: Field) -> None:

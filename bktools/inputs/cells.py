@@ -95,12 +95,6 @@ def noted(table: Table, code: str, rows: Mask, /, **facts: Any) -> list[Note]:
     return [note(code, count=len(lines), lines=lines[:4], **facts)] if lines else []
 
 
-def quoted(value: object) -> str:
-    """Return a value for a message of one line."""
-    text = repr(value)
-    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[: _SHOWN_CHARACTERS - 1]}…"
-
-
 def refuse(table: Table, place: int, wrong: Mask, code: str, /, **facts: Any) -> None:
     """Raise an error that names the first wrong cell and how many there are; do nothing when none is wrong.
 

@@ -35,7 +35,6 @@ class _Kinds(NamedTuple):
     reports: Mask
     lacking: Mask
     without_date: Mask
-    lacks: Mask
     has_amount: Mask
     has_day: Mask
 
@@ -71,12 +70,13 @@ def _kinds(
     is_sum = ~cells.any_filled(table, others) & has_amount & (not keeps)
     is_sum &= is_sum.sum() * 3 < len(is_sum)
     lacks = (no_day | _lacks(table, texts, says_report)) & says_report
-    is_report = (lacks | ((ranks > terms.MAYBE) & (not is_ledger))) & (not keeps)
+    # What has all that an entry has is one, unless its text is a word for a balance and nothing else.
+    is_report = (lacks | ((ranks == terms.WHOLE) & (not is_ledger))) & (not keeps)
     if "date" in filled:
         is_blank_day = is_blank_day & cells.blank(filled_down(reading, "date"))
     named = np.select([is_noted, is_sum, is_report, ~has_amount, is_blank_day], [0, 1, 2, 3, 4], 5)
     noted, sums, reports, lacking, without_date = (named == number for number in range(5))
-    return _Kinds(noted, sums, reports, lacking, without_date, lacks, has_amount, ~no_day)
+    return _Kinds(noted, sums, reports, lacking, without_date, has_amount, ~no_day)
 
 
 def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
@@ -114,9 +114,6 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
         report_texts = _report_texts(table, [*days, *texts, *accounts], rows.reports)
         pattern = _pattern(table, report_texts, rows.reports, rows.noted)
         choices: list[Choice] = [pattern or table.skip(rows.reports), {"skip_rows": "none"}]
-        if not rows.lacks[rows.reports].any():
-            # What has all that an entry has is likelier one.
-            choices.reverse()
         reading.ask_of_rows("report_rows", rows.reports, choices, values=[text[:40] for text in report_texts])
     reading.ask_of_rows("rows_lack_amount", rows.lacking, [table.skip(rows.lacking)])
     choices = [_further_rows(reading, no_date)]

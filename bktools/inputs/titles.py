@@ -51,7 +51,8 @@ def under_titles(reading: Reading) -> None:
         return
     days = reading.column("date")
     is_dated = may_be_days(days, reading.options) | cells.mask(cells.each(days, lacks_year, schema.FLAG))
-    figures = [Figures.of(reading.column(name)) for name in fields]
+    places = [reading.places[name] for name in fields]
+    figures = [Figures.at(reading.table, place) for place in places]
     has_amount: Mask = np.logical_or.reduce([own.has_amount for own in figures])
     is_posting = is_dated & has_amount
     has_gaps = not is_posting.all() or (reading.has("voucher_id") and reading.blank("voucher_id").any())
@@ -59,7 +60,6 @@ def under_titles(reading: Reading) -> None:
         return
     columns = [own.values(own.own_mark)[0].to_pylist() for own in figures]
     signs = [-1 if name == "credit" else 1 for name in fields]
-    places = [reading.places[name] for name in fields]
     report = _Report(reading, is_posting, has_amount, places, columns, signs)
     has_account = np.full(len(days), False)
     if reading.has("account_code"):

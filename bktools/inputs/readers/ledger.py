@@ -129,6 +129,7 @@ def _read_money(reading: Reading, own: str | None) -> None:
     if reading.books is None:
         split_accounts(reading, "account_code", "account_name")
     _take_two_postings(reading)
+    _take_contra_accounts(reading)
     if reading.books is None:
         _find_accounts(reading)
     else:
@@ -209,34 +210,58 @@ def _take_two_postings(reading: Reading) -> None:
         # The headings of the accounts say their sides; of an account and its contra account, a column does.
         reading.leave("side")
         reading.add("side", reading.constant("debit", schema.TEXT))
+    count = len(reading.table.lines)
+    both = {"account_code": (reading.column(pair[0]), reading.column(pair[1]))}
+    reading.places["account_code"] = reading.places.pop("debit_account")
+    if has_both_amounts:
+        reading.leave("amount", "side")
+        empty = reading.constant("", schema.TEXT)
+        both |= {"debit": (reading.column("debit"), empty), "credit": (empty, reading.column("credit"))}
+    else:
+        reading.leave("debit", "credit")
+        side, other = reading.column("side"), {"debit": "credit", "credit": "debit"}
+        opposite = cells.each(sides_of(reading), lambda text: other.get(text, ""), schema.TEXT)
+        # A word that is no side stays, and is asked about.
+        both |= {"side": (side, pc.if_else(pc.equal(opposite, ""), side, opposite))}
+    _double(reading, **both)
+    if has_both_amounts:
+        # A row of a journal may have one of the two postings; zeros are empty cells.
+        own = map(reading.column, both)
+        has_posting = np.logical_or.reduce([cells.matches(column, r"[^0.,\s-]") for column in own])
+        reading.table = reading.table.rows(has_posting)
+    if len(reading.table.lines) > count and reading.books is None:
+        reading.note("two_postings")
+
+
+def _double(reading: Reading, **both: tuple[pa.ChunkedArray, pa.ChunkedArray]) -> None:
+    """Make two rows of each, with these cells of the first one and of the second one."""
     table, count = reading.table, len(reading.table.lines)
     rows, is_second = np.repeat(np.arange(count), 2), pa.array(np.tile([False, True], count))
     columns, beyond = ([column.take(rows) for column in own] for own in (table.columns, table.beyond))
     reading.table = replace(table, columns=columns, beyond=beyond, lines=np.repeat(table.lines, 2))
-    reading.places["account_code"] = reading.places.pop("debit_account")
-    reading.put(
-        "account_code",
-        pc.if_else(is_second, reading.column("credit_account"), reading.column("account_code")),
-    )
+    for name, (first, second) in both.items():
+        reading.put(name, pc.if_else(is_second, second.take(rows), first.take(rows)))
     reading.leave("account_name")
-    if has_both_amounts:
-        # A row of a journal may have one of the two postings; zeros are empty cells.
-        reading.leave("amount", "side")
-        reading.put("debit", pc.if_else(is_second, "", reading.column("debit")))
-        reading.put("credit", pc.if_else(is_second, reading.column("credit"), ""))
-        own = map(reading.column, ("account_code", "debit", "credit"))
-        reading.table = reading.table.rows(
-            np.logical_or.reduce([cells.matches(column, r"[^0.,\s-]") for column in own])
-        )
-    else:
-        reading.leave("debit", "credit")
-        sides, other = sides_of(reading), {"debit": "credit", "credit": "debit"}
-        opposite = cells.each(sides, lambda side: other.get(side, ""), schema.TEXT)
-        # A word that is no side stays, and is asked about.
-        is_other = pc.and_(is_second, pc.not_equal(opposite, ""))
-        reading.put("side", pc.if_else(is_other, opposite, reading.column("side")))
-    if len(reading.table.lines) > count and reading.books is None:
-        reading.note("two_postings")
+
+
+def _take_contra_accounts(reading: Reading) -> None:
+    """Add the posting to the contra account of each row, unless the file has such postings as rows, too."""
+    places = [place for place in reading.free() if reading.seen(place).is_headed("contra_account")]
+    sides = ("debit", "credit")
+    if not places or reading.books is not None or not reading.has("date", "account_code", *sides):
+        return
+    contra, own = reading.seen(places[0]), reading.seen(reading.places["account_code"])
+    columns = [reading.column("date"), own.cells, contra.cells, *map(reading.column, sides)]
+    rows = {*zip(*(column.to_pylist() for column in columns), strict=True)}
+    mirrored = ((day, other, account, credit, debit) for day, account, other, debit, credit in rows)
+    if are_account_codes(own) != are_account_codes(contra) or any(row in rows for row in mirrored):
+        return
+    _, account, other, debit, credit = columns
+    lacks_other = np.repeat(cells.blank(other), 2) & np.tile([False, True], len(other))
+    _double(reading, account_code=(account, other), debit=(debit, credit), credit=(credit, debit))
+    reading.places["credit_account"] = places[0]
+    reading.table = reading.table.rows(~lacks_other)
+    reading.note("two_postings")
 
 
 def _take_accounts_of_sides(reading: Reading) -> None:
@@ -283,7 +308,7 @@ def _ask_of_accounts(reading: Reading) -> None:
 def _read_foreign(reading: Reading) -> None:
     """Read the amounts in other currencies. A file may write them without a sign: it is the amount's."""
     result, books = reading.result, reading.books
-    figures = Figures.of(reading.column("foreign_amount"))
+    figures = Figures.at(reading.table, reading.places["foreign_amount"])
     decimal = reading.options.get("decimal") or figures.own_mark if books is None else books.decimal
     foreign, bad = figures.values(decimal)
     if bad.any():
@@ -349,31 +374,21 @@ def _failed_checks(reading: Reading, books: Books, postings: pa.Table) -> Iterat
 def _doubts_of_table(reading: Reading, postings: pa.Table) -> Iterator[Note]:
     """Yield that all amounts are on one side, which no ledger is; note what a part of a ledger lacks."""
     accounts = pc.unique(postings["account_code"].drop_null())
-    if _is_one_sided(postings["amount"]):
+    ends = pc.min_max(postings["amount"]).as_py()
+    if postings.num_rows > 1 and (ends["min"] >= 0 or ends["max"] <= 0):
         yield note("one_sided", count=postings.num_rows)
     elif len(accounts) == 1 and postings.num_rows > 1:
         # A bank's statement would prove each entry that was paid.
         yield note("one_account", count=postings.num_rows, account=accounts[0].as_py())
     elif most(accounts.to_pylist(), IBAN.match):
         yield note("accounts_of_a_bank", account=accounts[0].as_py())
-    columns = map(reading.seen, range(len(reading.table.headings)))
-    contra = next((column.heading for column in columns if column.is_headed("contra_account")), None)
-    if contra and total(postings["amount"]) and reading.has("account_code"):
-        reading.note("contra_account", heading=contra, account=reading.heading("account_code"))
-    elif "voucher_id" in postings.column_names and (wrong := len(_unbalanced(postings))):
+    if "voucher_id" in postings.column_names and (wrong := len(_unbalanced(postings))):
         reading.note("unbalanced", count=wrong)
     elif difference := total(postings["amount"]):
         # Signs of one column may be those of profit and loss, in which costs are negative.
         are_own = reading.has("amount") and not reading.has("side") and not reading.options.get("negate")
         option = setting("negate", True) if are_own else None
         reading.note("unbalanced_sum", difference=str(difference), option=option)
-
-
-def _is_one_sided(amount: pa.ChunkedArray) -> bool:
-    zero = pa.scalar(Decimal(), amount.type)
-    return len(amount) > 1 and not (
-        pc.any(pc.greater(amount, zero)).as_py() and pc.any(pc.less(amount, zero)).as_py()
-    )
 
 
 def _unbalanced(postings: pa.Table) -> list[dict[str, Any]]:

@@ -46,8 +46,7 @@ def _read(reading: Reading) -> None:
         read_date(reading)
     codes = cells.each(reading.column("currency"), _code, schema.TEXT)
     reading.refuse("currency", cells.mask(pc.is_null(codes)), "no_currency")
-    place = reading.places["rate"]
-    figures = Figures.of(reading.column("rate"), is_numeric=place in reading.table.numeric)
+    figures = Figures.at(reading.table, reading.places["rate"])
     rates, bad = figures.values(figures.own_mark)
     is_above_zero = pc.greater(rates, pa.scalar(0, rates.type))
     reading.refuse("rate", bad | ~cells.mask(is_above_zero), "no_rate")

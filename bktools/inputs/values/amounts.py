@@ -21,7 +21,7 @@ from bktools.currencies import MINOR_UNITS, USUAL
 from bktools.frames import schema
 from bktools.inputs import cells, terms
 from bktools.inputs.question import Problems
-from bktools.inputs.table import Mask
+from bktools.inputs.table import Mask, Table
 
 LONGEST: Final = 38
 # Digits of one amount before its decimals, so that sums of any number of amounts stay exact.
@@ -167,6 +167,11 @@ class Figures:
                 left &= ~rows
         odd = cells.unique(column.filter(pa.array(left))) if left.any() else []
         return cls(column, blank, plain, {text: money(text) for text in odd}, is_numeric)
+
+    @classmethod
+    def at(cls, table: Table, place: int) -> Figures:
+        """Return the figures of a table's column."""
+        return cls.of(table.columns[place], is_numeric=place in table.numeric)
 
     def rows_where(self, texts: Collection[str]) -> Mask:
         """Return the rows of some of the other texts."""

@@ -12,7 +12,7 @@ from bktools.inputs import cells, terms
 from bktools.inputs.reading import Reading
 from bktools.wording import words
 
-_SHOWN_WORDS = 8
+_SHOWN_WORDS, _SHOWN_CHARACTERS = 8, 60
 # Codes of `export_status`, which are the tables of their words, too.
 _EXPORT_STATUS = (*schema.EXPORTED_ELSEWHERE, "not_exported")
 
@@ -33,7 +33,8 @@ def read_approvals(reading: Reading) -> None:
     if stated is not None:
         approving = {terms.normal(value) for value in stated.split(",")} - {""}
     else:
-        is_of_approvals = saying == "approved" or _is_headed(reading, saying) or reading.is_asked(saying)
+        is_headed = reading.seen(reading.places[saying]).is_headed("approval_status")
+        is_of_approvals = saying == "approved" or is_headed or reading.is_asked(saying)
         approving = {
             *terms.values("approved"),
             *(terms.values("yes") if saying == "approved" else ()),
@@ -51,10 +52,6 @@ def read_approvals(reading: Reading) -> None:
     for rows, code in ((approved, "approved"), (pc.invert(approved), "not_approved")):
         if counts := _counts(column.filter(rows)):
             reading.note(code, values=_shown(counts))
-
-
-def _is_headed(reading: Reading, saying: str) -> bool:
-    return reading.seen(reading.places[saying]).is_headed("approval_status")
 
 
 def _ask_unknown(reading: Reading, saying: str, approving: set[str]) -> None:
@@ -105,5 +102,5 @@ def _counts(column: pa.ChunkedArray) -> Mapping[str, int]:
 
 
 def _shown(counts: Mapping[str, int]) -> str:
-    texts = [f"{cells.quoted(value)} ({count})" for value, count in counts.items()]
+    texts = [f"{value[:_SHOWN_CHARACTERS]!r} ({count})" for value, count in counts.items()]
     return words().listed(texts, most=_SHOWN_WORDS)

@@ -61,12 +61,8 @@ def only_of_headings(reading: Reading, fields: Iterable[str]) -> str | None:
 
 def only_currency(reading: Reading, fields: Iterable[str], own: str | None) -> str:
     """Return the one currency of a file, whose decimals settle what 1.255 is; "" for several."""
-    if of_headings := only_of_headings(reading, fields):
-        return of_headings
-    if reading.has("currency"):
-        named = {text.strip().upper() for text in cells.unique(reading.column("currency"))}
-        return named.pop() if len(named) == 1 else ""
-    return reading.options.get("currency") or own or ""
+    stated = reading.table.currency.upper() if reading.has("currency") else reading.options.get("currency")
+    return only_of_headings(reading, fields) or stated or (not reading.has("currency") and own) or ""
 
 
 def read_currency(reading: Reading, figures: Mapping[str, Figures], own: str | None) -> None:
@@ -240,7 +236,7 @@ def _second_amounts(reading: Reading) -> list[int]:
 
 def _differs(reading: Reading, own: int) -> bool:
     """Whether another amount than its own stands beside that of an entry or a posting."""
-    figures = Figures.of(reading.table.columns[own], is_numeric=own in reading.table.numeric)
+    figures = Figures.at(reading.table, own)
     values, _ = figures.values(reading.options.get("decimal") or figures.own_mark)
     other, amount = (
         np.abs(pc.fill_null(column.cast(pa.float64()), 0.0).to_numpy())

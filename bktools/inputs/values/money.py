@@ -9,7 +9,7 @@ A minus in few amounts of each side reverses; all else is asked.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from itertools import permutations
@@ -57,12 +57,12 @@ def read_money(reading: Reading, own_currency: str | None) -> None:
         reading.table = replace(reading.table, currency=only or reading.table.currency * (not named))
     if not fields and reading.asked.get("amount") != "":
         return
-    if reading.books is None and not _keep_entries(reading, _figures(reading, fields)):
+    if reading.books is None and not _keep_entries(reading, fields):
         return
     read_date(reading)
     if not fields:
         return
-    figures = _figures(reading, fields)
+    figures = {name: Figures.at(reading.table, reading.places[name]) for name in fields}
     values = _read_values(reading, figures, own_currency)
     amount, halves = _signed(reading, figures, values)
     reading.result["amount"] = _turned(reading, amount).cast(pa.decimal128(LONGEST, amount.type.scale))
@@ -126,15 +126,9 @@ def _have_both_amounts(reading: Reading) -> bool:
     return sum(is_not_zero(debit) and is_not_zero(credit) for debit, credit in rows) * 2 > len(rows)
 
 
-def _figures(reading: Reading, fields: list[str]) -> dict[str, Figures]:
-    numeric = reading.table.numeric
-    return {
-        name: Figures.of(reading.column(name), is_numeric=reading.places[name] in numeric) for name in fields
-    }
-
-
-def _keep_entries(reading: Reading, figures: dict[str, Figures]) -> bool:
+def _keep_entries(reading: Reading, fields: Sequence[str]) -> bool:
     """Keep the rows that are entries; return whether there are any."""
+    figures = {name: Figures.at(reading.table, reading.places[name]) for name in fields}
     keep = entries_only(reading, figures) if figures else np.ones(len(reading.table.lines), dtype=bool)
     if reading.options.get("fill_down"):
         fill_down(reading)
