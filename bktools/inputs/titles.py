@@ -61,9 +61,8 @@ def under_titles(reading: Reading) -> None:
     columns = [own.values(own.own_mark)[0].to_pylist() for own in figures]
     signs = [-1 if name == "credit" else 1 for name in fields]
     report = _Report(reading, is_posting, has_amount, places, columns, signs)
-    has_account = np.full(len(days), False)
-    if reading.has("account_code"):
-        has_account = ~reading.blank("account_code")
+    is_blank = reading.blank("account_code") if reading.has("account_code") else np.full(len(days), True)
+    has_account = ~is_blank
     are_accounts = not has_account[is_posting].any()
     is_asked = reading.is_asked("account_code") or is_posting.all()
     if is_asked or not (
@@ -163,7 +162,7 @@ def _is_total_of(title: str, text: str) -> bool:
 
 def _names_one(text: str) -> bool:
     """Whether a total names an account, other than Totale conto, or Totals and ending balance."""
-    is_of_all = terms.are_inside(text, terms.values("balance"))
+    is_of_all = terms.are_inside(text, terms.values("balance", "balance_alone"))
     return not is_of_all and any(
         terms.normal(word) not in terms.TOTALS | _account_words() for word in text.split()
     )
