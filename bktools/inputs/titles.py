@@ -28,7 +28,7 @@ from bktools.inputs.notes import Note, note
 from bktools.inputs.reading import Reading
 from bktools.inputs.table import Mask
 from bktools.inputs.values.amounts import Figures
-from bktools.inputs.values.days import lacks_year, may_be_days
+from bktools.inputs.values.days import is_day, lacks_year, may_be_days
 
 # Accounts whose nature their name says; that of others follows by the vouchers.
 _DEBIT = re.compile(r"(?i)\b(?:bank|checking|savings|cash|receivable|undeposited|expenses?|cost of)\b")
@@ -132,6 +132,9 @@ def _title(texts: Sequence[str], *, are_marked: bool) -> str:
     if are_marked:
         return _behind_account(texts)
     first, *others = dict.fromkeys(texts) or ("",)
+    if is_day(first):
+        # An opening balance of a day is no title.
+        return ""
     others = [text for text in others if not terms.report_rank(text)]
     is_one = not others or (len(others) == 1 and first.replace("-", "").isdigit())
     title = " ".join([first, *others]) if is_one else ""
