@@ -21,6 +21,7 @@ import pyarrow as pa
 from bktools.close.entries import BLOCKED, CHANGED, OF_REASON
 from bktools.export.checks import FATE_OF_REASON, HELD_TOGETHER
 from bktools.findings.check import (
+    BEFORE,
     EMPLOYEE,
     ERP,
     ERROR,
@@ -348,7 +349,7 @@ def _counted_elsewhere(waiting: pl.DataFrame) -> dict[int, int]:
 
     The figures count an entry at its first error; each of its errors is a step.
     """
-    is_held = c.code.replace_strict(FATE_OF_REASON, default=None) == HELD
+    is_held = (c.code.replace_strict(FATE_OF_REASON, default=None) == HELD) & (c.fate == HELD)
     entries = waiting.filter(is_held).group_by("step", "key")
     elsewhere = entries.agg(is_counted=c.reason.is_not_null().any() & ~(c.reason == c.code).any())
     return dict(elsewhere.group_by("step").agg(c.is_counted.sum()).iter_rows())
@@ -424,8 +425,12 @@ def _of_created(results: StepResults, _: pl.DataFrame) -> Iterator[_Case]:
             yield _Case(OF_STEPS, code, ERROR, role, {"answer": row["message"] or None}, account)
 
 
-def _of_accounts(results: StepResults, _: pl.DataFrame) -> Iterator[_Case]:
-    """Yield a case for each finding of an account or a category, with the entries that wait for it."""
+def _of_accounts(results: StepResults, lines: pl.DataFrame) -> Iterator[_Case]:
+    """Yield a case for each finding of an account or a category, with the entries that wait for it.
+
+    What was sent to an account that left the chart stands beside it, too.
+    """
+    of_month = lines.filter(c.fate != BEFORE)
     entries = defaultdict(list)
     for row in _severe(results.findings):
         if row["check"] in NEED_ACCOUNT:
@@ -438,6 +443,7 @@ def _of_accounts(results: StepResults, _: pl.DataFrame) -> Iterator[_Case]:
             yield _Case(OF_ACCOUNTS, row["check"], row["severity"], row["who"], facts, thing)
         elif code:
             keys = tuple(entries[row["category_id"]]) if code in NEED_ACCOUNT else ()
+            keys = _keys(of_month, category_id=row["category_id"]) if code == TO_BE_ARCHIVED else keys
             yield _Case(OF_STEPS, code, row["severity"], row["who"], facts, thing, keys)
 
 

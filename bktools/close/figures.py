@@ -224,12 +224,12 @@ def spending(entries: pa.Table, counted: pa.Table) -> pa.Table:
     both = now.join(then, on=["id", "currency"], how="full", nulls_equal=True, coalesce=True, suffix="_then")
     differs = c.amount.fill_null(0) != c.amount_then.fill_null(0)
     changed = both.filter(differs)["id"].implode()
-    fates = lines.select("id", "fate").unique("id", keep="first")
+    kept = [name for name in ("id", "fate", "company_id") if name in lines.columns]
     # Without an ID, a line that is taken back is no second line of its entry.
     back = (
         before.filter(c.id.is_in(changed))
-        .drop("fate")
-        .join(fates, on="id", how="left", maintain_order="left")
+        .drop(*kept[1:], strict=False)
+        .join(lines.select(kept).unique("id", keep="first"), on="id", how="left", maintain_order="left")
         .with_columns(*(-c(name) for name in ("amount", HOME) if name in before.columns), id=None)
     )
     is_counted = c.id.is_in(before["id"].implode()).fill_null(value=False)

@@ -46,7 +46,7 @@ def texts(values: tuple[str, ...]) -> str:
 _ENTRY_DATA = ",\n".join(f"    {name} TEXT" for name in ENTRY_DATA)
 
 # The version of these tables. A journal of another version is refused.
-VERSION = "1"
+VERSION = "2"
 
 TABLES = f"""
 -- The journal's random identity, `schema_version`, and where its history was moved.

@@ -8,16 +8,18 @@ A piece is free if no proven pair has it, and not all cheapest stories use it. T
                  hold it.
     corrections  None is ordered, before somebody has looked, if a free piece on any account has its size on
                  any day; of a missing entry also all words of one of its texts within weeks.
-    sending      An entry that was not sent is held back by what speaks against missing, from three days
-                 before it on; in a ledger of sums, and if its own amount there is not known, by any posting
-                 on its account.
+    sending      An entry that was not sent is held back by a free piece, from three days before it on, that
+                 has its name, the sum of entries in a row with it, or an amount on its account that may be
+                 its own; or, as soon as vouchers follow, all words of one of its texts and the amount of no
+                 other entry. In a ledger of sums, and if its own amount there is not known, by any posting on
+                 its account in its gate.
 """
 
 from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -62,23 +64,59 @@ class Lookalikes:
 
     def may_hold(self, x: Entry, group: Group) -> list[Piece]:
         """Return the pieces that may hold an entry: it is not missing."""
-        free = self._practice.free
-        named = [piece for piece in free.naming.get(x.e, ()) if self._practice.is_near(group, piece, x)]
+        in_stories = may_hold(self._practice, Group(group.number, (x,), group.due))
         in_words = [piece for piece in self._with_words(x) if x.account in piece.nets]
-        single = Group(group.number, (x,), group.due)
-        in_stories = may_hold(self._practice, single)
+        return [*self._like(x, group), *in_stories, *in_words, *self._with_more(x, group.due)]
+
+    def may_be(self, x: Entry, group: Group) -> list[Piece]:
+        """Return the pieces that may be an entry that was not sent: its words alone may be another one's."""
+        last = x.day + self._practice.gate[1]  # what is booked by hand has the entry's day
+        in_words = [
+            piece
+            for text in _texts(x)
+            for piece in self._practice.free.with_text(text, x.day - LATEST, x.day + LATEST)
+            if x.account in piece.nets
+            and (self._may_give(x, piece) or (piece.day <= last and self._is_of_no_other(x, piece)))
+        ]
+        return [*self._like(x, group), *in_words]
+
+    def _may_give(self, x: Entry, piece: Piece) -> bool:
+        """Whether a piece has an entry's amount on its account, or what may be left of it without its tax."""
+        rates = self._practice.rates
+        return rates.can_give([x], piece.gross) or rates.can_give([x], piece.nets[x.account])
+
+    def _is_of_no_other(self, x: Entry, piece: Piece) -> bool:
+        """Whether a piece is of an entry's kind, and may be of no other entry on its account."""
+        in_words = (y for text, own in self._by_text[x.account].items() if text <= piece.text for y in own)
+        is_in_place = piece.is_kind and piece.nets[x.account] * x.cents > 0
+        return is_in_place and not any(self._may_give(y, piece) for y in in_words)
+
+    @functools.cached_property
+    def _by_text(self) -> dict[int, dict[frozenset[str], list[Entry]]]:
+        """The entries by their account and each of their texts."""
+        entries: dict[int, dict[frozenset[str], list[Entry]]] = defaultdict(lambda: defaultdict(list))
+        for x in self._undecided:
+            for text in _texts(x):
+                entries[x.account][text].append(x)
+        return entries
+
+    def _like(self, x: Entry, group: Group) -> list[Piece]:
+        """Return the pieces with an entry's name, its amount, or the sum of entries in a row with it."""
+        named = self._practice.free.naming.get(x.e, ())
+        near = [piece for piece in named if self._practice.is_near(group, piece, x)]
         # A far piece with the words of others is only looked at; what is booked by hand names no employee.
         is_silent = self._practice.carried == (PERSON,)
         far = [
             piece for piece in self._of_amount(x) if is_silent or not self._practice.denies([x], piece.text)
         ]
         far += [piece for piece in self.similar(x, by_words=False) if self._practice.is_on_time(group, piece)]
-        return [*self._in_a_row[x.e], *in_stories, *named, *in_words, *self._with_more(x, group.due), *far]
+        return [*self._in_a_row[x.e], *near, *far]
 
     def _of_amount(self, x: Entry) -> list[Piece]:
         """Return the pieces with an entry's amount on its account, on any day."""
-        taxes = {*self._practice.taxes, *self._practice.rates.possible(x)}
-        own = {x.cents, *(net_of(x.exported, rate) for rate in (0, *taxes))}
+        rates = self._practice.rates
+        taxes = {0, *self._practice.taxes, *rates.possible(x), *rates.of.values()}
+        own = {x.cents, *(net_of(x.exported, rate) for rate in taxes)}
         of_size = {piece.id: piece for cents in own for piece in self._by_size.get(abs(cents), ())}
         on_account = (piece for piece in of_size.values() if x.account in piece.nets)
         return [piece for piece in on_account if own & {piece.gross, *piece.amounts_on(x.account)}]
@@ -111,9 +149,13 @@ class Lookalikes:
 
     def _with_words(self, x: Entry) -> list[Piece]:
         """Return the pieces with all words of one of an entry's texts."""
-        texts = filter(None, (x.text([name]) for name in FIELDS if name != PERSON))
         with_text = self._practice.free.with_text
-        return [piece for text in texts for piece in with_text(text, x.day - LATEST, x.day + LATEST)]
+        return [piece for text in _texts(x) for piece in with_text(text, x.day - LATEST, x.day + LATEST)]
+
+
+def _texts(x: Entry) -> Iterator[frozenset[str]]:
+    """Yield the words of each text of an entry."""
+    return filter(None, (x.text([name]) for name in FIELDS if name != PERSON))
 
 
 def _without_originals(papers: WorkingPapers) -> dict[int, list[int]]:
@@ -185,11 +227,12 @@ def look_first(papers: WorkingPapers, free: Lookalikes) -> None:
     for x, number in zip(
         papers.of(entries.e[unsent].tolist()), groups.of_entry[unsent].tolist(), strict=True
     ):
-        may_hold = free.may_hold(x, papers.group(number, [x]))
-        rows = papers.first_rows(piece for piece in may_hold if piece.day >= x.day - EARLIER)
+        single = papers.group(number, [x])
+        rows = papers.first_rows(piece for piece in free.may_be(x, single) if piece.day >= x.day - EARLIER)
         is_of_sums = papers.practice.is_of_sums or not groups.is_home[number]
         if not rows and is_of_sums and draft.status[x.e] != Status.MISSING:
             # A credit note may be in a sum of costs.
-            is_near = (lines.account == x.account) & (lines.day >= x.day) & (lines.day <= x.day + LATEST)
-            rows = lines.row[papers.books.is_cost & ~is_of_sent & is_near].tolist()
+            is_near = (lines.day >= x.day) & (lines.day <= single.due + papers.practice.gate[1])
+            is_free = papers.books.is_cost & ~is_of_sent & (lines.account == x.account)
+            rows = lines.row[is_free & is_near].tolist()
         draft.look_first[x.e] = rows

@@ -95,7 +95,7 @@ class _PieceStories:
         self.off = sum(piece.gross for piece in pieces) - group.total
         self.late = [piece for piece in pieces if self._is_late(piece) and not self._is_taken_back(piece)]
         self.far = sum(map(self._may_be_of_others, self.late))
-        self.odd = sum(map(self._lateness, self.late)) + self._in_other_words()
+        self.odd = sum(practice.lateness(group, piece) for piece in self.late) + self._in_other_words()
 
     def _may_be_of_others(self, piece: Piece) -> bool:
         """Whether a late piece is as likely another charge: a week after the gate, if that may come again."""
@@ -116,13 +116,6 @@ class _PieceStories:
         reversals = [other for other in self.pieces if other.takes_back(piece)]
         equal = [one for one in self.pieces if all(other.takes_back(one) for other in reversals)]
         return len(equal) == len(reversals) > 0
-
-    def _lateness(self, piece: Piece) -> int:
-        """Return the mistakes of a late piece; one that follows a reversal soon is booked again."""
-        opposite = [one for one in self.pieces if one.gross * piece.gross < 0]
-        reversals = [one for one in opposite if any(one.takes_back(other) for other in self.pieces)]
-        is_again = any(0 <= piece.day - one.day <= UNDER_A_WEEK for one in reversals)
-        return 1 if is_again else self.practice.lateness(self.group, piece)
 
     def _in_other_words(self) -> int:
         equal = [piece for piece in self.pieces if piece.gross == self.group.total]
@@ -212,7 +205,7 @@ class _PieceStories:
                 # A second posting may come after the gate. A week later it is as likely of others.
                 first = min(pieces, key=lambda piece: piece.day)
                 second = [piece for piece in self.late if piece.gross == cents and piece is not first]
-                lateness = sum(map(self._lateness, second))
+                lateness = sum(practice.lateness(self.group, piece) for piece in second)
                 is_outside = any((x.account, cents) in practice.outside for x in part)
                 is_others = is_outside or (len(pieces) == 1 and practice.may_be_anothers(self.group, cents))
                 own = Status.OPEN if is_others or self._is_of_others(part) else Status.BOOKED_TWICE

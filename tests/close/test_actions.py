@@ -220,3 +220,16 @@ def test_a_dry_run_holds_back_what_no_known_account_has(service, closed, are_kno
     assert (ready.get("ready", 0) == sent["exported"]) == are_known
     created = {action.facts["planned"] for action in waiting}
     assert created == {None if are_known else len(planned.run.created)}
+
+
+def test_entries_on_an_account_that_left_the_chart_are_named():
+    """The error about their category has them and their amount, also those that were sent."""
+    entries = entries_of(
+        *(
+            {"fate": fate, "category_id": "id of EDV"}
+            for fate in ("held_back", "exported", "exported_before")
+        ),
+        {"fate": "ready", "category_id": "id of Travel"},
+    )
+    [action] = made(entries, accounts=[of_category("category_on_account_to_be_archived", "EDV")])
+    assert (action.entries, action.amounts, action.is_apart) == (2, {"EUR": Decimal(2)}, False)

@@ -86,6 +86,18 @@ def test_a_posting_with_its_own_number_holds_an_entry_back():
         assert held.index[held == "maybe_booked"].to_list() == [entries["id"][20]]
 
 
+def test_other_charges_of_a_supplier_hold_nothing_back():
+    """They are of other entries; one whose amount no entry has waits, if it is of the entry's days."""
+    entries = OCTOBER.assign(supplier="Taxi", description=[f"Ride {row}" for row in range(len(OCTOBER))])
+    november = of_month(11, 12).assign(supplier="Taxi")
+    booked = one_by_one(pd.concat([entries.iloc[:6], november]))
+    plan = compose_export_jobs(entries, ledger=booked)
+    assert sorted(plan.entries["id"]) == sorted(entries["id"][6:])
+    slip = entries.iloc[[12]].assign(amount=[Decimal("3.10")], id="H1")
+    held = compose_export_jobs(entries, ledger=pd.concat([booked, one_by_one(slip)])).not_ready
+    assert {*held.loc[held["reason"] == "maybe_booked", "id"]} >= {entries["id"][12]}
+
+
 def test_a_ledger_that_shows_nothing_holds_nothing_back():
     """A ledger whose way of booking is not known is named; entries of two companies are not asked of one."""
     others = one_by_one(OCTOBER.iloc[:3].assign(amount=[Decimal(1), Decimal(2), Decimal(3)])).assign(
