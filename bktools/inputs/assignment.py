@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from bktools.frames import schema
 from bktools.inputs import cells, terms
-from bktools.inputs.fields import Field, fields_of, most, of_kind
+from bktools.inputs.fields import Column, Field, Test, fields_of, most, of_kind
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
 from bktools.inputs.table import Table
@@ -42,8 +42,9 @@ def assign(reading: Reading) -> None:
         tells = field.holds.tells or (lambda _: True)
         by_group = (_matching(reading, field, group) for group in field.groups)
         matches = [matching for matching in by_group if matching]
-        # A heading that says less counts before one whose cells say something else, such as names for codes.
-        telling = (own for own in matches if any(tells(reading.seen(place)) for place in own))
+        # A heading that says less counts before one above other cells: codes, one for each name.
+        first = reading.seen(matches[0][0]) if matches else None
+        telling = (own for own in matches if first and _tells_more(first, reading.seen(own[0]), tells))
         if matching := next(telling, matches[0] if matches else []):
             several = len(matching) > 1 and field.sole
             places[field.name] = (_one_of(reading, field, matching) if several else matching)[0]
@@ -89,6 +90,11 @@ def _ask_of_weak_heading(reading: Reading, field: Field) -> None:
     ]
     if others:
         ask_which(reading, field.name, [*others, reading.places[field.name]])
+
+
+def _tells_more(first: Column, other: Column, tells: Test) -> bool:
+    """Whether the cells of a column tell a field, one for each cell of the first column."""
+    return tells(other) and len({*zip(first.sample, other.sample, strict=True)}) == len(first.kinds)
 
 
 def _named(table: Table, heading: str) -> int | None:

@@ -267,8 +267,8 @@ def _keep_one_table(reading: Reading) -> None:
         return
     flags = np.isin(np.arange(len(table.lines)), [*again])
     lines, last = table.lines_of(flags), int(table.lines[-1])
-    are_same = all(row == [*map(terms.normal, names)] for row in again.values())
-    are_same = are_same and not (flags & cells.any_filled(table, table.beyond)).any()
+    is_beyond = (flags & cells.any_filled(table, table.beyond)).any()
+    are_same = not is_beyond and all(row == [*map(terms.normal, names)] for row in again.values())
     if are_same or lines == [last]:
         # The same headings, as on each page or below each account; others without a row are no table.
         reading.note_rows("headings_repeated", flags, head=table.heading_line)

@@ -70,8 +70,7 @@ def _kinds(
     is_sum = ~cells.any_filled(table, others) & has_amount & (not keeps)
     is_sum &= is_sum.sum() * 3 < len(is_sum)
     lacks = (no_day | _lacks(table, texts, says_report)) & says_report
-    # What has all that an entry has is one, unless its text is a word for a balance and nothing else.
-    is_report = (lacks | ((ranks == terms.WHOLE) & (not is_ledger))) & (not keeps)
+    is_report = (lacks | ((ranks > terms.MAYBE) & (not is_ledger))) & (not keeps)
     if "date" in filled:
         is_blank_day = is_blank_day & cells.blank(filled_down(reading, "date"))
     named = np.select([is_noted, is_sum, is_report, ~has_amount, is_blank_day], [0, 1, 2, 3, 4], 5)

@@ -20,7 +20,7 @@ _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\uff08[^\uff08\uff09]*\uff09")
 # The words for "in" before a currency, as in Umsatz in EUR.
 _BEFORE_A_CURRENCY = frozenset({"in", "en", "em", "i", "w"})
 # The tables of words that a report has in rows which are no entries.
-REPORTS: Final = ("total", "balance", "turnover")
+REPORTS: Final = ("total", "balance", "balance_alone", "turnover")
 
 
 @lru_cache(1 << 16)
@@ -218,18 +218,19 @@ def report_pattern() -> str:
 
 
 @cache
-def _report_words() -> Mapping[str, Sequence[tuple[str, bool]]]:
-    """Return the words of reports by their first two letters, each with whether it is one for a balance."""
-    words: dict[str, list[tuple[str, bool]]] = {}
+def _report_words() -> Mapping[str, Sequence[tuple[str, str]]]:
+    """Return the words of reports by their first two letters, each with its table."""
+    words: dict[str, list[tuple[str, str]]] = {}
     for table in REPORTS:
         for word in values(table):
             if len(word) > 1:
-                words.setdefault(word[:2], []).append((word, table == "balance"))
+                words.setdefault(word[:2], []).append((word, table))
     return words
 
 
 # How surely a text is one of a report, by rank.
-NO_REPORT, MAYBE, BEGINS, WHOLE = range(4)
+NO_REPORT, LOOSE, MAYBE, BEGINS, WHOLE = range(5)
+_OF_BEGINNINGS = {"balance": BEGINS, "balance_alone": LOOSE}
 _LONGEST_REPORT_TEXT = 90
 
 
@@ -240,11 +241,11 @@ def report_rank(text: str) -> int:
     if len(text) > _LONGEST_REPORT_TEXT or re.fullmatch(r"\S*[^\W\d_]\S*\d\S*", text):
         return NO_REPORT
     plain, rank = normal(text), NO_REPORT
-    for word, is_balance in _report_words().get(plain[:2], ()):
-        if plain == word:
+    for word, table in _report_words().get(plain[:2], ()):
+        if plain == word or (table != "total" and re.sub(r"\d+", "", plain) == word):
             return WHOLE
         if plain.startswith(word) and _ends_at_a_word(text, word):
-            rank = max(rank, BEGINS if is_balance else MAYBE)
+            rank = max(rank, _OF_BEGINNINGS.get(table, MAYBE))
     return rank
 
 

@@ -28,7 +28,7 @@ from bktools.inputs.notes import Note, note
 from bktools.inputs.reading import Reading
 from bktools.inputs.table import Mask
 from bktools.inputs.values.amounts import Figures
-from bktools.inputs.values.days import lacks_year, may_be_days
+from bktools.inputs.values.days import is_day, lacks_year, may_be_days
 
 # Accounts whose nature their name says; that of others follows by the vouchers.
 _DEBIT = re.compile(r"(?i)\b(?:bank|checking|savings|cash|receivable|undeposited|expenses?|cost of)\b")
@@ -61,9 +61,8 @@ def under_titles(reading: Reading) -> None:
     columns = [own.values(own.own_mark)[0].to_pylist() for own in figures]
     signs = [-1 if name == "credit" else 1 for name in fields]
     report = _Report(reading, is_posting, has_amount, places, columns, signs)
-    has_account = np.full(len(days), False)
-    if reading.has("account_code"):
-        has_account = ~reading.blank("account_code")
+    is_blank = reading.blank("account_code") if reading.has("account_code") else np.full(len(days), True)
+    has_account = ~is_blank
     are_accounts = not has_account[is_posting].any()
     is_asked = reading.is_asked("account_code") or is_posting.all()
     if is_asked or not (
@@ -133,6 +132,9 @@ def _title(texts: Sequence[str], *, are_marked: bool) -> str:
     if are_marked:
         return _behind_account(texts)
     first, *others = dict.fromkeys(texts) or ("",)
+    if is_day(first):
+        # An opening balance of a day is no title.
+        return ""
     others = [text for text in others if not terms.report_rank(text)]
     is_one = not others or (len(others) == 1 and first.replace("-", "").isdigit())
     title = " ".join([first, *others]) if is_one else ""
@@ -163,7 +165,7 @@ def _is_total_of(title: str, text: str) -> bool:
 
 def _names_one(text: str) -> bool:
     """Whether a total names an account, other than Totale conto, or Totals and ending balance."""
-    is_of_all = terms.are_inside(text, terms.values("balance"))
+    is_of_all = terms.are_inside(text, terms.values("balance", "balance_alone"))
     return not is_of_all and any(
         terms.normal(word) not in terms.TOTALS | _account_words() for word in text.split()
     )

@@ -1,7 +1,8 @@
 """DATEV's EXTF and DTVF files: a header of 31 cells, headings, and rows whose cells have fixed places.
 
 A row of a Buchungsstapel posts an amount to an account and the opposite one to its contra account. A date is
-day and month; its year is that of the fiscal year in the header, as is the length of the accounts.
+day and month; its year is that of the fiscal year in the header, as is the length of the accounts. The format
+has no vouchers: rows of one document, day and text that share an account are taken for one.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ def _fields(
         "currency": pc.if_else(in_books, wkz_base, wkz),
         "text": table.columns[_TEXT],
         "document_number": table.columns[_DOCUMENT],
-        "voucher_id": pa.chunked_array([pa.array(table.lines).cast(schema.TEXT)]),
+        "voucher_id": _vouchers(table, account, contra),
         "tax_code": table.columns[_KEY],
         "amount": pc.if_else(in_books, base, amount),
         # DATEV takes an empty cell for S.
@@ -131,6 +132,21 @@ def _fields(
         # The first of the two cost centres of each row (KOST1, KOST2), if the file has these columns.
         **({"cost_centre": pc.fill_null(pc.coalesce(*centres), "")} if centres else {}),
     }
+
+
+def _vouchers(table: Table, account: pa.ChunkedArray, contra: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the first line of each row's voucher: rows of one document, day, text and account are one."""
+    first_of: dict[tuple[str, ...], int] = {}
+    vouchers = list[str]()
+    columns = [*(table.columns[place] for place in (_DOCUMENT, _DAY, _TEXT)), account, contra]
+    rows = zip(*(column.to_pylist() for column in columns), table.lines.tolist(), strict=True)
+    for document, day, text, *accounts, line in rows:
+        keys = [(document, day, text, one) for one in accounts if document.strip()]
+        first = min([line, *filter(None, map(first_of.get, keys))])
+        for key in keys:
+            first_of.setdefault(key, first)
+        vouchers.append(str(first))
+    return pa.chunked_array([vouchers], schema.TEXT)
 
 
 def _codes(table: Table, place: int, length: int) -> pa.ChunkedArray:

@@ -171,6 +171,7 @@ def _by_format(text: str, form: str, year: int | None) -> dt.date | None:
 def _order(
     texts: Sequence[str], others: Sequence[pa.ChunkedArray], year: int | None, problems: Problems
 ) -> str:
+    texts = [text for text in texts if text.strip()]
     if form := _year_first(texts):
         text, days = texts[0], days_of(texts[0])
         choices = [{"date_format": own} for own in (ORDERS["dmy"], form)]
@@ -197,7 +198,7 @@ def _year_first(texts: Sequence[str]) -> str:
     parts = [match.groups() for text in texts if (match := _NUMBERS.match(text.strip(_AROUND)))]
     form = f"%y{parts[0][1]}%m{parts[0][1]}%d" if parts else ""
     first, last = ({own[at] for own in parts} for at in (0, 3))
-    are_short = len(parts) == len(texts) and max(map(len, last)) == 2
+    are_short = len(parts) == len(texts) and max(map(len, last), default=0) == 2
     may_be = are_short and len(first) < len(last) and all(parsed(text, form) for text in texts)
     return form if may_be else ""
 

@@ -75,6 +75,14 @@ def test_a_row_is_two_postings(write, encoding):
     assert noted["datev_discounts"] == [6]
 
 
+def test_rows_of_one_document_are_one_voucher(write):
+    """Rows of one document, day and text that share an account are one voucher; other rows are their own."""
+    row = '{};"H";"EUR";;;"";1210;{};"9";0310;"{}";"";;"Meal"'
+    cells = [("70,00", 4650, "K-1"), ("30,00", 4654, "K-1"), ("5,00", 4650, "K-2"), ("5,00", 4650, "")]
+    found = ledger(write, batch(*(row.format(*own) for own in cells), row.format("5,00", 4650, "")))
+    assert found["voucher_id"].tolist()[::2] == ["3", "3", "5", "6", "7"]
+
+
 def test_a_fiscal_year_that_spans_two_years(write):
     """The year of a day and month is that in which it falls into the fiscal year."""
     rows = [
