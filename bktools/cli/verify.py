@@ -80,8 +80,12 @@ def verify(
             written = write_verification(verified, folder, profile)
             text.say(f"\n{words()('report.terminal.written', folder=written)}")
         if record and month is not None and by is not None:
-            verification.record(service, company_id, month, verified, postings, by=by, reason=reason)
+            by_word = verification.record(
+                service, company_id, month, verified, postings, by=by, reason=reason
+            )
             text.say(f"\n{words()('verification.recorded', month=month, by=by)}")
+            if by_word:
+                text.say(words()("verification.recorded_by_word", entries="; ".join(by_word)))
     match = verified.match
     text.report(
         has_arrived=verified.has_arrived,

@@ -22,7 +22,7 @@ from bktools.errors import ArgumentError, SnapshotNotFoundError
 from bktools.export.checks import FATE_OF_REASON
 from bktools.findings.check import EXPORTED, HELD
 from bktools.frames.schema import DIGITS, Month, to_pandas
-from bktools.frames.sums import NO_CURRENCY, threshold_of, with_one_reason
+from bktools.frames.sums import threshold_of, with_one_reason
 from bktools.frames.tables import days_of, described, in_memory, source_of, to_arrow
 from bktools.journal.accounts import accounts_in
 from bktools.journal.writing import open_up_to_date
@@ -32,6 +32,7 @@ from bktools.spending.differences import differences
 from bktools.spending.rates import ALWAYS, ExchangeRates
 from bktools.spending.sums import lines_of
 from bktools.wording import Sentence, Words
+from bktools.wording.words import NO_CURRENCY
 
 # The columns of a comparison: names first, then texts or figures before and after, then the identifiers.
 AMOUNT, PERCENT = pl.Decimal(DIGITS, 2), pl.Decimal(DIGITS, 1)

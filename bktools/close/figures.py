@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from bktools.findings.check import BEFORE, EXPORTED, FATES, HELD, IN_BOOKS, IN_DOUBT, LEFT_OUT, READY
 from bktools.frames.schema import TEXT
-from bktools.frames.sums import HOME, NO_MONEY, Sum, by_currency, money_of, sums_of
+from bktools.frames.sums import HOME, NO_MONEY, Sum, by_currency, has_currency, money_of, sums_of
 from bktools.frames.tables import to_arrow
 from bktools.spending.differences import differences
 from bktools.spending.rates import in_home, is_converted
@@ -34,6 +34,8 @@ NEW = {"supplier": ("supplier", "supplier"), "category": ("category_id", "catego
 GROUPS = [key for key, _ in NEW.values()]
 # Whether a line is part of the difference to what an earlier month counted of its entry.
 IS_DIFFERENCE = "is_difference"
+# Where an entry belongs: a month that counted it elsewhere is corrected by the one that takes it.
+BELONGS = ("category_id", "account_code", "employee_id", "cost_centre")
 OF_CATEGORIES = ("fate", "category_name", "account_code", "account_name", "category_id")
 
 c = pl.col
@@ -115,8 +117,7 @@ class Figures:
     @cached_property
     def counted_earlier(self) -> Sum:
         """The entries of this close that an earlier month counted, as it held them back or had them."""
-        is_here = pc.is_in(self.counted["id"], pc.drop_null(self._spent["id"]).combine_chunks())
-        return self._whole(self.counted.filter(is_here), fate="counted_earlier")
+        return self._whole(counted_of(self._spent, self.counted), fate="counted_earlier")
 
     @property
     def not_spent(self) -> tuple[Sum, ...]:
@@ -210,18 +211,26 @@ class Figures:
         return Sum(keys, money_of(rows, self.own))
 
 
+def counted_of(entries: pa.Table, counted: pa.Table) -> pa.Table:
+    """Return what earlier months counted of some entries, without what had no currency and has one."""
+    has_one = entries.filter(has_currency(entries))["id"]
+    is_left = pc.and_(pc.invert(has_currency(counted)), pc.is_in(counted["id"], has_one.combine_chunks()))
+    is_here = pc.is_in(counted["id"], pc.drop_null(entries["id"]).combine_chunks())
+    return counted.filter(pc.and_(is_here, pc.invert(is_left)))
+
+
 def spending(entries: pa.Table, counted: pa.Table) -> pa.Table:
     """Return what entries add to what earlier months counted of them: nothing where it is the same.
 
-    Of one that has another amount by now, its lines are added, and those that were `counted` are taken back.
+    Of one that has another amount by now, or belongs elsewhere, its lines are added, and those that were
+    `counted` are taken back.
     """
-    lines, before = (pl.DataFrame(rows) for rows in (entries, counted))
-    before = before.drop_nulls("id").join(lines, on="id", how="semi", maintain_order="left")
+    lines, before = pl.DataFrame(entries), pl.DataFrame(counted_of(entries, counted))
+    keys = ["id", "currency", *(name for name in BELONGS if name in lines.columns and name in before.columns)]
     now, then = (
-        rows.group_by("id", "currency").agg(c.amount.sum())
-        for rows in (lines.join(before, on="id", how="semi"), before)
+        rows.group_by(keys).agg(c.amount.sum()) for rows in (lines.join(before, on="id", how="semi"), before)
     )
-    both = now.join(then, on=["id", "currency"], how="full", nulls_equal=True, coalesce=True, suffix="_then")
+    both = now.join(then, on=keys, how="full", nulls_equal=True, coalesce=True, suffix="_then")
     differs = c.amount.fill_null(0) != c.amount_then.fill_null(0)
     changed = both.filter(differs)["id"].implode()
     kept = [name for name in ("id", "fate", "company_id") if name in lines.columns]

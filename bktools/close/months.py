@@ -13,7 +13,7 @@ from collections.abc import Callable
 import polars as pl
 import pyarrow as pa
 
-from bktools.close.figures import GROUPS, Figures, spending
+from bktools.close.figures import BELONGS, GROUPS, Figures, spending
 from bktools.close.steps import CloseScope
 from bktools.findings.check import EXPORTED, HELD, IN_BOOKS, IN_DOUBT, LEFT_OUT
 from bktools.frames.schema import BOOKED
@@ -27,7 +27,7 @@ MISSING = "missing"
 # What has come, or has time to come, is not missing.
 NOT_MISSING = ("came", "due")
 # All are of one company, which only some of the tables name.
-OF_SPENDING = ("id", "split_line", "date", "currency", "amount", "fate")
+OF_SPENDING = ("id", "split_line", "date", "currency", "amount", "fate", *BELONGS)
 OF_HABIT = tuple(key for key in KEYS if key != "company_id")
 
 c = pl.col
@@ -114,7 +114,9 @@ def spent_in(by_close: pl.DataFrame, month: str, rates_in: RatesOfMonth = lambda
     met = by_close.filter(met_in=month)
     # What a month held back and exported later is exported.
     last = met.filter(c.is_sent == c.is_sent.any().over("entry"), ~booked_before(month))
-    lines = with_home(to_arrow(last.select(OF_SPENDING)), rates_in(month))
+    lines = with_home(
+        to_arrow(last.select(name for name in OF_SPENDING if name in last.columns)), rates_in(month)
+    )
     return spending(lines, counted_before(by_close, month, rates_in))
 
 

@@ -16,7 +16,7 @@ from bktools.consoles import readable
 from bktools.contract import rules
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, TEXT, Month, to_pandas
-from bktools.frames.sums import NO_CURRENCY, number_of_entries
+from bktools.frames.sums import number_of_entries
 from bktools.frames.tables import source_of
 from bktools.journal.journal import Journal
 from bktools.journal.periods import (
@@ -38,6 +38,7 @@ from bktools.journal.tables import table_of
 from bktools.journal.writing import open_up_to_date
 from bktools.service import Service
 from bktools.wording import words
+from bktools.wording.words import NO_CURRENCY
 
 VERIFIED = pa.schema(
     dict.fromkeys(("month", "at", "by", "ledger"), TEXT) | dict.fromkeys(("differences", "unverified"), COUNT)

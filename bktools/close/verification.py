@@ -29,7 +29,7 @@ from bktools.ledger.exported import months_of, moved, of_other_months, remembere
 from bktools.ledger.findings import USUAL
 from bktools.ledger.match import match_ledger
 from bktools.ledger.settlements import Sending, Settlement, settlements
-from bktools.ledger.verdict import ARRIVED, UNPROVEN, Reason
+from bktools.ledger.verdict import ARRIVED, Reason, Status
 from bktools.service import Service
 from bktools.wording import Sentence, Words, numbers, words
 
@@ -74,9 +74,9 @@ class Verification:
     def corrected(self, *, by_word: bool = False) -> list[dict[str, str]]:
         """Return the changed entries that are booked as they are now: the compared facts of each line.
 
-        What no ledger proves or refutes is booked where a person's word says it.
+        What cannot be compared with the ledger is booked where a person's word says it.
         """
-        entries, statuses = self.match.entries, (*ARRIVED, *(UNPROVEN if by_word else ()))
+        entries, statuses = self.match.entries, (*ARRIVED, *((Status.NOT_COMPARABLE,) if by_word else ()))
         is_changed = entries["entry_id"].str.lower().isin([*self.changed])
         has_arrived = entries["status"].isin([status.code for status in statuses])
         table, names = in_memory(entries[is_changed & has_arrived]), ("entry_id", "split_line", *COMPARED)
@@ -171,8 +171,11 @@ def record(
     *,
     by: str,
     reason: str | None,
-) -> None:
-    """Record in the journal that a month was verified; its remaining differences keep their reason."""
+) -> list[str]:
+    """Record in the journal that a month was verified; its remaining differences keep their reason.
+
+    Return the changed entries that the reason alone shows to be booked as they are now, in a few words each.
+    """
     match, remaining = verification.match, verification.differences.to_dict("records")
     with open_up_to_date(service.settings) as journal:
         known = _known(verifications_of(journal, company, month))
@@ -191,6 +194,12 @@ def record(
     }
     with open_for_writing(service.settings) as journal:
         record_verification(journal, company, month, by=by, ledger=about, **facts)
+    proven, texts = verification.corrected(), words()
+    return [
+        texts.entry(*(row.get(name) for name in ("date", "supplier", "amount", "currency")))
+        for row in facts["corrected"]
+        if row not in proven
+    ]
 
 
 def _changed(entries: pd.DataFrame, sent: pd.DataFrame, changed: Collection[str], texts: Words) -> list[str]:

@@ -19,10 +19,10 @@ from bktools.errors import ArgumentError
 from bktools.frames.schema import COUNT, DIGITS, MONEY, TEXT
 from bktools.frames.tables import amounts_of, split_lines, text_of, with_column
 from bktools.wording import Sentence, words
+from bktools.wording.words import NO_CURRENCY
 
 c = pl.col
 
-NO_CURRENCY = "no currency"
 # The column of amounts in the company's own currency, where rates were given.
 HOME = "home_amount"
 # A change of more than 1000% says only that there was next to nothing before.

@@ -57,6 +57,8 @@ class AnnotatedPostings:
         many of these.
     account_set, kind, centre : arrays
         Of each voucher: which of the entries' accounts it has, which contra accounts, which cost centre.
+    is_report : array of bool
+        Of each voucher, whether it, or the one of which it is a line, is on several of these accounts.
     cell_v, cell_account, net, used : arrays
         Of each cell: its voucher, its account, its amount, and whether an entry has the account.
     mix : array
@@ -100,6 +102,7 @@ class AnnotatedPostings:
         self.gross = sums(self.cell_v, count, self.net)
         on_used = self.cell_v[self.used]
         self.on_used, self.accounts = sums(on_used, count, self.net[self.used]), sums(on_used, count)
+        self.is_report: Flags = self.accounts > 1
         self.account_set = sums(on_used, count, mix[self.cell_account[self.used]])
         self.centre = largest(v, count, lines.centre)
         _, first = number(v[is_contra], lines.account[is_contra])
@@ -136,6 +139,7 @@ class AnnotatedPostings:
         own, first = number(np.where(apart, self.count + line, v))
         lines = replace(self, lines=self.lines.also(v=own), is_cost=~self.is_contra)
         lines.kind, lines.centre = self.kind[v[first]], self.centre[v[first]]
+        lines.is_report = self.is_report[v[first]]
         return lines
 
     def cells_at(self, v: Numbers, account: Numbers) -> Numbers:
@@ -261,7 +265,27 @@ def vouchers_of(lines: Columns) -> Numbers:
     of_day, balance = code[first], sums(days, len(first), lines.cents)
     size = 2 * len(lines)
     again = ((sums(of_day, size) > 1) & ~among(size, of_day[balance != 0]))[code]
-    return number(code, np.where(again, lines.day, 0))[0] if again.any() else number(code)[0]
+    return _joined(lines, number(code, np.where(again, lines.day, 0))[0] if again.any() else number(code)[0])
+
+
+def _joined(lines: Columns, v: Numbers) -> Numbers:
+    """Join vouchers of two lines, as a journal in rows has them: of one day, document, text and other side.
+
+    Each has an account of its own beside the common one: what is booked twice is not joined.
+    """
+    two = np.flatnonzero((sums(v, len(v))[v] == 2) & (lines.document >= 0))
+    day, document, text, account = (
+        getattr(lines, name)[two] for name in ("day", "document", "text", "account")
+    )
+    of, first = number(day, document, np.maximum(text, -1))
+    vouchers = sums(of, len(first)) // 2
+    cells, each = number(of, account)
+    on_account, accounts = sums(cells, len(each)), sums(of[each], len(first))
+    has_common = largest(of[each], len(first), on_account) == vouchers
+    is_one = ((vouchers > 1) & has_common & (accounts == vouchers + 1))[of]
+    joined = v.copy()
+    joined[two[is_one]] = len(v) + of[is_one]
+    return number(joined)[0]
 
 
 def _by_texts(lines: Columns, rows: Numbers) -> Numbers:

@@ -125,6 +125,8 @@ class Piece:
         Its words.
     lines : frozenset of int
         The amounts of its postings.
+    is_report : bool
+        Whether its voucher is on several of the entries' accounts.
     """
 
     id: PieceId
@@ -134,6 +136,7 @@ class Piece:
     is_kind: bool
     text: frozenset[str]
     lines: frozenset[int] = frozenset()
+    is_report: bool = False
 
     @property
     def is_move(self) -> bool:

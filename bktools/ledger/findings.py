@@ -274,7 +274,7 @@ class _Findings:
         """Return how a person names postings that hold no entry: by voucher, else by document, if at all."""
         for column, held in self._held.items() if postings else ():
             if {*self._matched.postings[column][[*postings]]} - held:
-                return "VOUCHER"
+                return self._words("placeholder.voucher")
         return None
 
     @functools.cached_property

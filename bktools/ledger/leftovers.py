@@ -74,7 +74,8 @@ def whole_pieces(papers: WorkingPapers, vouchers: Numbers, kinds: Kinds | None) 
         text = texts[v] if kinds and kinds.is_ours[v] else frozenset[str]()
         is_kind = bool(kinds and kinds.is_kind[v])
         day, nets = int(books.day[v]), books.nets_of(v)
-        pieces[v] = Piece((v, NONE), day, gross, nets, is_kind, text, books.amounts_of(v))
+        amounts, is_report = books.amounts_of(v), bool(books.is_report[v])
+        pieces[v] = Piece((v, NONE), day, gross, nets, is_kind, text, amounts, is_report)
     return pieces
 
 

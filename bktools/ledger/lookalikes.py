@@ -136,7 +136,13 @@ class Lookalikes:
         # Where a posting has no original amount, its amount is in another currency.
         least = {x.account: abs(x.cents), **dict.fromkeys(self._without_originals[x.account], 0)}
         pieces = [(piece, account) for account in least for piece in free.on(account, x.day, last)]
-        return [
+        # A report of many entries, of whatever kind, may have a part of one on its account.
+        reports = (
+            piece
+            for piece in free.on(x.account, x.day, x.day + LATEST)
+            if piece.is_report and not named.get(piece.id) and piece.nets[x.account] * x.cents > 0
+        )
+        return [*reports] + [
             piece
             for piece, account in pieces
             if piece.is_kind and not named.get(piece.id) and piece.nets[account] not in self._amounts

@@ -33,8 +33,6 @@ class Status(enum.IntEnum):
 
 # Each as it was exported.
 ARRIVED = (Status.BOOKED, Status.IN_A_SUM)
-# A ledger neither proves nor refutes that an entry with one of these is booked.
-UNPROVEN = (Status.OPEN, Status.NOT_COMPARABLE)
 # An entry with one of these is in the books, once or more often.
 BOOKED = (*ARRIVED, Status.BOOKED_TWICE)
 # An entry with one of these has a posting of its own, right or not.

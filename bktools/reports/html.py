@@ -153,6 +153,7 @@ def _pages(language: str) -> Environment:
     }
     pages.filters |= {
         "amount": texts.amount,
+        "currency": texts.currency,
         "css": _css,
         "percent": partial(numbers.percent, language=language),
         "ids": _ids,
@@ -222,7 +223,7 @@ def _columns(texts: Words, currencies: Iterable[str], home: str | None) -> list[
     return [
         ("", "heading"),
         (texts("report.entries"), "number"),
-        *((currency, "sum") for currency in currencies),
+        *((texts.currency(currency), "sum") for currency in currencies),
         *([(texts("report.in_home", currency=home), "sum")] if home else []),
     ]
 

@@ -27,7 +27,7 @@ LINES = "bktools"
 # The other sheets: their tables, and the columns that come first and are printed; of others all names are.
 FIGURES = "figures"
 TABLES = {
-    FIGURES: "fate reason currency entries amount",
+    FIGURES: "fate reason currency entries amount home_amount",
     "entries": "fate reason date supplier description category_name account_code employee_name amount "
     "currency home_amount",
     "changes": "table change about before after currency amount_before amount_after difference percent "

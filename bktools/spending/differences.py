@@ -16,13 +16,14 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.errors import InputError
 from bktools.frames.schema import DIGITS, Month, to_pandas
-from bktools.frames.sums import MEANINGLESS, NO_CURRENCY, numbers_of_entries, threshold_of
+from bktools.frames.sums import MEANINGLESS, numbers_of_entries, threshold_of
 from bktools.frames.tables import days_and_amounts, days_of, in_memory, source_of, to_arrow
 from bktools.inputs.values.names import key as name_key
 from bktools.spending.budgets import in_currency, with_ids
 from bktools.spending.rates import ExchangeRates, in_home, rates_of
 from bktools.spending.sums import KEYS, NAMING, Lines, columns_of, keys_of, lines_of
 from bktools.wording import Sentence, Words, words
+from bktools.wording.words import NO_CURRENCY
 
 SHOWN_DRIVERS = 3
 SIDES = ("this", "that")
@@ -76,11 +77,11 @@ def versus(
     pandas.DataFrame
         One row per group and currency whose amounts differ: the keys, `currency`, `this`, `that`,
         `difference` (this less that, exact), `percent` (of that; null where it is nothing), and `drivers`:
-        the entries that make most of the difference, without those that both have with the same supplier and
-        amount; a supplier of both with other amounts has what it has more or less. By supplier, entries have
-        their descriptions. Groups are the same where their IDs are, or their names where a side has no IDs.
-        `frame.attrs["bktools"]` has `below_threshold`, the number of smaller differences, and of each side
-        what is `questionable`, as in `spend`.
+        what makes most of the difference, without entries that both have with the same supplier and amount: a
+        supplier of several entries with what it has more or less, one entry with its day. By supplier,
+        entries have their descriptions. Groups are the same where their IDs are, or their names where a side
+        has no IDs. `frame.attrs["bktools"]` has `below_threshold`, the number of smaller differences, and of
+        each side what is `questionable`, as in `spend`.
 
     Raises
     ------
@@ -246,7 +247,7 @@ def _spelling(names: pl.Series) -> pl.Series:
 
 
 def _drivers(lines: pl.DataFrame, changes: pl.DataFrame, words: Words) -> pl.DataFrame:
-    """Return the entries that add most to the change of a group, by name, with what each of them adds.
+    """Return what adds most to the change of a group: suppliers by name, with the day where it is one entry.
 
     An entry that both sides have with the same supplier and amount adds nothing.
     """
@@ -260,11 +261,11 @@ def _drivers(lines: pl.DataFrame, changes: pl.DataFrame, words: Words) -> pl.Dat
         .filter(c.sign.n_unique().over(*same, "number") == 1)
         .select(*on, "name", "day", c.amount * c.sign)
     )
-    # A supplier that both sides have drives by what it has more or less.
-    is_on_both = c.name.is_not_null() & ((c.amount > 0).n_unique().over(*on, "name") > 1)
-    netted = alone.filter(is_on_both).group_by(*on, "name").agg(c.amount.sum())
+    # A supplier of several entries drives by their sum.
+    is_several = c.name.is_not_null() & (pl.len().over(*on, "name") > 1)
+    summed = alone.filter(is_several).group_by(*on, "name").agg(c.amount.sum())
     drivers = (
-        pl.concat([alone.filter(~is_on_both), netted], how="diagonal_relaxed")
+        pl.concat([alone.filter(~is_several), summed], how="diagonal_relaxed")
         .join(changes, on=on)
         .filter(c.amount.sign() * c.difference.sign() > 0)
         .sort(-c.amount.abs(), "day", "name", nulls_last=True)

@@ -20,11 +20,12 @@ from bktools.currencies import MINOR_UNITS, USUAL
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.delimited import csv_of
 from bktools.frames.schema import DIGITS, TEXT
-from bktools.frames.sums import HOME, NO_CURRENCY, has_no_rate, money_of
+from bktools.frames.sums import HOME, has_no_rate, money_of
 from bktools.frames.tables import amounts_of, days_and_amounts, days_of, text_of, with_column
 from bktools.inputs.values.currencies import own_currency
 from bktools.settings import Settings
 from bktools.wording import Sentence
+from bktools.wording.words import NO_CURRENCY
 
 RATE_COLUMNS = ("date", "currency", "rate")
 # The day of a rate that holds on every day.

@@ -17,7 +17,7 @@ from bktools.errors import ArgumentError, InputError
 from bktools.frames.names import month_and_company, with_names
 from bktools.frames.repeats import with_repeats
 from bktools.frames.schema import TEXT, Month, to_pandas
-from bktools.frames.sums import HOME, NO_CURRENCY, summed, sums_of
+from bktools.frames.sums import HOME, summed, sums_of
 from bktools.frames.tables import (
     days_of,
     in_memory,
@@ -31,6 +31,7 @@ from bktools.frames.tables import (
 )
 from bktools.spending.rates import ExchangeRates, in_own_currency, rates_of, with_home
 from bktools.wording import Sentence, Words, words
+from bktools.wording.words import NO_CURRENCY
 
 
 class Key(NamedTuple):
@@ -121,9 +122,9 @@ def spend(
 
         Of lines with one ID, the first counts, as in a close, unless they are the numbered lines of a split
         entry. `frame.attrs["bktools"]["questionable"]` has number and amounts of those that are left out: a
-        `copy` is the same as the first, a `conflicting` line is not. With rates by day, entries without a
-        date are left out, too: they are `undated` there. Entries that are counted and `not_approved` stand
-        there as well.
+        `copy` is the same as the first, a `conflicting` line is not. With rates, entries without a currency
+        are left out, too, and by day those without a date: they are `no_currency` and `undated` there.
+        Entries that are counted and `not_approved` stand there as well.
 
         The currency with most entries comes first; within it the keys in their order: months, numbers and
         dates by value, texts by the alphabet, and missing values last.
@@ -192,15 +193,23 @@ class Lines:
     def converted(self, rates: ExchangeRates, undated: dt.date | None = None) -> Lines:
         """Return the lines with their amounts in the company's own currency.
 
-        Where only some have a date, the others are left out, unless one rate holds on every day; where none
-        has, such as in a budget, all have the rate of the day `undated`.
+        Where only some have a date, the others are left out, unless one rate holds on every day, and so are
+        those without a currency; where none has a date, such as in a budget, all have the rate of the day
+        `undated`.
         """
         rows, days = self.rows, days_of(self.rows)
         if days.null_count == len(rows):
             return replace(self, rows=in_own_currency(rows, rates, undated))
-        without = pc.and_(pc.is_null(days), pc.is_null(with_home(rows, rates)[HOME]))
-        kept = in_own_currency(rows.filter(pc.invert(without)), rates)
-        return replace(self, rows=kept, left_out={**self.left_out, "undated": rows.filter(without)})
+        homes = with_home(rows, rates)
+        is_undated = pc.and_(pc.is_null(days), pc.is_null(homes[HOME]))
+        without = {
+            "undated": rows.filter(is_undated),
+            "no_currency": rows.filter(pc.and_(pc.is_null(rows["currency"]), pc.invert(is_undated))),
+        }
+        is_kept = pc.and_(pc.is_valid(rows["currency"]), pc.invert(is_undated))
+        return replace(
+            self, rows=in_own_currency(rows.filter(is_kept), rates), left_out={**self.left_out, **without}
+        )
 
     @property
     def ids(self) -> list[str]:
@@ -286,8 +295,7 @@ def _once(rows: pa.Table) -> dict[str, pa.Table]:
     lines = pl.DataFrame(pa.table(columns)).rename({"date": "day"}, strict=False).with_row_index("row")
     lines = lines.with_columns(c.split_lines.cast(pl.Int64).fill_null(0), line=c.row.cast(pl.Int64))
     lines = with_repeats(lines, with_column(rows, "line", pa.nulls(len(rows))))
-    is_conflict = c.is_conflict.any().over("id") & c.is_copy
-    reason = pl.when(is_conflict).then(pl.lit("conflicting")).when("is_copy").then(pl.lit("copy"))
+    reason = pl.when("is_unlike").then(pl.lit("conflicting")).when("is_copy").then(pl.lit("copy"))
     reasons = lines.select(reason.otherwise(pl.lit("counted"))).to_series().to_arrow()
     return {what: rows.filter(pc.equal(reasons, what)) for what in ("counted", "copy", "conflicting")}
 

@@ -49,6 +49,8 @@ LANGUAGE_VARIABLE = "BKTOOLS_LANGUAGE"
 
 # The things that a list in a sentence names; the others are counted.
 LISTED = 3
+# What stands for the currency of an amount without one.
+NO_CURRENCY = "no currency"
 # The most characters of a text that is shown as its beginning.
 SHOWN = 60
 
@@ -106,7 +108,12 @@ class Words:
 
     def money(self, amounts: Mapping[str, Any]) -> str:
         """Return amounts by currency, such as "EUR 1,234.50, JPY 1,200"."""
-        return ", ".join(f"{name} {self.amount(amount, name)}".strip() for name, amount in amounts.items())
+        parts = (f"{self.currency(name)} {self.amount(amount, name)}" for name, amount in amounts.items())
+        return ", ".join(part.strip() for part in parts)
+
+    def currency(self, name: str) -> str:
+        """Return a currency as people read it: its code, or that there is none."""
+        return self("missing.currency") if name == NO_CURRENCY else name
 
     def amount(self, amount: Any, currency: str | None) -> str:
         """Return an amount without its currency."""

@@ -148,6 +148,20 @@ def test_an_entry_that_an_earlier_month_counted_adds_what_its_amount_changed_by(
     assert "7" not in figures.largest["id"].to_pylist()
 
 
+def test_an_entry_that_belongs_elsewhere_by_now_is_taken_back_there():
+    """Held back without a category or a currency, and completed: it counts where it belongs, once."""
+    now = _table(
+        ("1", "A", "c1", "Travel", Decimal(300), "EUR"), ("2", "B", "c2", "Fairs", Decimal(88), "EUR")
+    )
+    before = _table(("1", "A", None, None, Decimal(300), "EUR"), ("2", "B", "c2", "Fairs", Decimal(88), None))
+    figures = replace(figures_of(now, before=before), counted=before)
+    rows = figures.spent_entries.to_pandas()
+    sums = rows.groupby("category_name", dropna=False)["amount"].sum()
+    assert [sums["Travel"], sums["Fairs"], sums[sums.index.isna()].iloc[0]] == [300, 88, -300]
+    assert (figures.spent.amounts, figures.spent.entries) == ({"EUR": 88}, 1)
+    assert figures.counted_earlier.amounts == {"EUR": 300}
+
+
 def test_the_page_says_what_of_all_entries_was_not_spent():
     """What was spent, and each part that was not, are all entries: their number, and each currency."""
     figures = figures_of(OCTOBER, counted=("7",))

@@ -183,7 +183,8 @@ def test_a_persons_word_ends_the_step_of_a_change_that_no_ledger_proves(world: W
     assert verified.match.entries.set_index("entry_id").loc[changed, "status"] == "not_comparable"
     assert ([*verified.changed], verified.corrected()) == ([changed], [])
     about = {"by": "Grace", "reason": "looked up in the ERP"}
-    record(world.service, company, "2026-10", verified, ledger, **about)
+    [by_word] = record(world.service, company, "2026-10", verified, ledger, **about)
+    assert " USD " in by_word.replace("\N{NO-BREAK SPACE}", " ")
     assert "changed_since_export" not in {*world.close().entries["reason"]}
     first, attrs = world.entries["id"] == exported["id"].iloc[0], world.entries.attrs
     more = world.entries[first].assign(id="00000000-0000-4000-8000-0000000000aa", supplier="Neu AG")

@@ -119,13 +119,14 @@ def test_each_driver_is_an_entry_with_its_own_day(now, last):
     assert named <= entries
 
 
-def test_a_bill_of_each_month_has_the_day_of_each_month():
-    """Beside a budget, no entry of the three is cancelled."""
+def test_a_supplier_of_several_entries_drives_by_their_sum():
+    """Beside a budget no entry of the three is cancelled; one entry alone has its day."""
     bills = pd.DataFrame({"date": pd.date_range("2026-06-05", periods=3, freq="MS") + pd.Timedelta(days=4)})
     bills = bills.assign(supplier="Aviva", amount=833.33, currency="EUR", account_code="433")
+    one = bills.head(1).assign(supplier="Bahn", amount=1164.04)
     budget = pd.DataFrame({"account_code": ["433"], "amount": [100.0]})
-    days = [f"{day:%Y-%m-%d} Aviva +833.33" for day in bills["date"]]
-    assert versus(bills, budget, by="account_code")["drivers"].item() == "; ".join(days)
+    drivers = versus(pd.concat([one, bills]), budget, by="account_code")["drivers"].item()
+    assert drivers == "Aviva +2,499.99; 2026-07-05 Bahn +1,164.04"
 
 
 @pytest.mark.parametrize("sums_of", ["this", "that", "both"])
