@@ -82,7 +82,8 @@ def entries_of(
     """
     rows = _of_file(plan, jobs)
     # A repeated line is not looked up in the journal.
-    looked_up = rows.with_columns(id=pl.when(c.reason != "duplicate").then("id"))
+    is_again = c.reason.is_in(["duplicate", "conflicting_line"])
+    looked_up = rows.with_columns(id=pl.when(~is_again).then("id"))
     of_company = pl.DataFrame(sent)
     is_repeated = c.entry_id.is_in(looked_up["id"].drop_nulls().implode())
     journal = _of_journal(of_company.filter((c.period == month) | is_repeated), looked_up, month)

@@ -12,11 +12,11 @@ NAMED_LINES = 3
 
 
 def with_repeats(rows: pl.DataFrame, entries: pa.Table) -> pl.DataFrame:
-    """Add is_copy, is_conflict, missing, id_lines and id_count: what lines with one ID are to one another.
+    """Add what lines with one ID are: is_copy, is_conflict, is_unlike, missing, id_lines and id_count.
 
     Lines with one ID that differ are the parts of a split entry where they are numbered from 1 without a gap,
     and have one company, day and currency. Else they are a conflict, and one entry: the first line counts,
-    the others are left out as copies are.
+    the others are left out as copies are; those are unlike it.
     """
     repeated = rows.filter(c.id.is_not_null() & (c.id.is_duplicated() | c.id.is_in(split_entries(rows))))
     chosen = entries.take(pa.array(repeated["row"].to_arrow()))
@@ -46,11 +46,12 @@ def with_repeats(rows: pl.DataFrame, entries: pa.Table) -> pl.DataFrame:
         "missing",
         is_copy=pl.when(differ).then(~is_first).otherwise(~is_distinct),
         is_conflict=differ & is_first,
+        is_unlike=differ & ~is_first,
         id_lines=c.line.head(NAMED_LINES).implode().over("id"),
         id_count=pl.len().over("id").cast(pl.Int64),
     )
     return rows.join(lines, on="row", how="left", maintain_order="left").with_columns(
-        c.is_copy.fill_null(value=False), c.is_conflict.fill_null(value=False), c.missing.fill_null(0)
+        c("is_copy", "is_conflict", "is_unlike").fill_null(value=False), c.missing.fill_null(0)
     )
 
 

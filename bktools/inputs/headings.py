@@ -39,6 +39,10 @@ def opened(source: Source, options: Options) -> Reading:
     raw_tables, text = source.read(options)
     readings = [own for raw in raw_tables if (own := _below_headings(raw, source, options)) is not None]
     if not readings:
+        for raw in raw_tables:
+            top, is_known = _find_headings(raw, source.kind, options, source.name)
+            if top is not None and is_known:
+                raise damaged(source.name, "no_rows", raw.head_lines[max(top, 0)])
         option = setting("delimiter") if source.form == "text" else None
         raise question(source.name, source.kind, options, [Problem("nothing", {"option": option})])
     reading = readings[0] if len(raw_tables) == 1 else _of_sheets(readings, raw_tables)

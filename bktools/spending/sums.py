@@ -295,8 +295,7 @@ def _once(rows: pa.Table) -> dict[str, pa.Table]:
     lines = pl.DataFrame(pa.table(columns)).rename({"date": "day"}, strict=False).with_row_index("row")
     lines = lines.with_columns(c.split_lines.cast(pl.Int64).fill_null(0), line=c.row.cast(pl.Int64))
     lines = with_repeats(lines, with_column(rows, "line", pa.nulls(len(rows))))
-    is_conflict = c.is_conflict.any().over("id") & c.is_copy
-    reason = pl.when(is_conflict).then(pl.lit("conflicting")).when("is_copy").then(pl.lit("copy"))
+    reason = pl.when("is_unlike").then(pl.lit("conflicting")).when("is_copy").then(pl.lit("copy"))
     reasons = lines.select(reason.otherwise(pl.lit("counted"))).to_series().to_arrow()
     return {what: rows.filter(pc.equal(reasons, what)) for what in ("counted", "copy", "conflicting")}
 

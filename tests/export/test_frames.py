@@ -57,7 +57,7 @@ def test_every_tool_gives_the_same_plan(tools):
     frames["accounts"] = frames["accounts"].assign(**imported)
     options = {"max_entries": 4, "selection": frames["entries"]["id"].unique().tolist()}
     expected = compose_export_jobs(**frames, **options)
-    assert expected.not_ready["reason"].nunique() == 11
+    assert expected.not_ready["reason"].nunique() == 12
     for lift in tools:
         plan = compose_export_jobs(**{name: lift(frame) for name, frame in frames.items()}, **options)
         assert (plan.plan_id, plan.unchecked) == (expected.plan_id, ())

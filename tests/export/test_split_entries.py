@@ -31,7 +31,7 @@ def test_a_file_says_that_lines_are_the_parts_of_one_entry(tmp_path, heading, va
         return read_entries(tmp_path / "entries.csv", company=COMPANY, **options)
 
     held = compose_export_jobs(read(HEAD, rows)).not_ready
-    assert held["reason"].to_list() == ["conflicting", "duplicate"]
+    assert held["reason"].to_list() == ["conflicting", "conflicting_line"]
     assert all(way in held["message"][0] for way in ("split_line", "split_lines=True"))
     more = [f"{row},{value}" for row, value in zip(rows, values, strict=True)]
     entries = read(f"{HEAD},{heading}", more, **options)

@@ -228,6 +228,8 @@ def _take_two_postings(reading: Reading) -> None:
         # A row of a journal may have one of the two postings; zeros are empty cells.
         own = map(reading.column, both)
         has_posting = np.logical_or.reduce([cells.matches(column, r"[^0.,\s-]") for column in own])
+        # A row without any posting is noted with the others that have no amount.
+        has_posting[::2] |= ~has_posting[1::2]
         reading.table = reading.table.rows(has_posting)
     if len(reading.table.lines) > count and reading.books is None:
         reading.note("two_postings")

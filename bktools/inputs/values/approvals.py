@@ -35,17 +35,12 @@ def read_approvals(reading: Reading) -> None:
     else:
         is_headed = reading.seen(reading.places[saying]).is_headed("approval_status")
         is_of_approvals = saying == "approved" or is_headed or reading.is_asked(saying)
-        approving = {
-            *terms.values("approved"),
-            *(terms.values("yes") if saying == "approved" else ()),
-        }
-        approving |= terms.values("settled") if is_of_approvals else frozenset()
-        texts = {*map(terms.normal, cells.unique(column))}
-        if not is_of_approvals and texts.isdisjoint(approving):
-            if reading.result["id"].null_count == len(column):
-                # A bank's states say nothing of approvals, and its entries are not exported.
-                return
-            is_of_approvals = not texts.isdisjoint(terms.values("settled"))
+        tables = ["approved", *["yes"] * (saying == "approved"), *["settled"] * is_of_approvals]
+        approving = {*terms.values(*tables)}
+        is_silent = approving.isdisjoint(map(terms.normal, cells.unique(column)))
+        if not is_of_approvals and is_silent and reading.result["id"].null_count == len(column):
+            # A bank's states say nothing of approvals, and its entries are not exported.
+            return
         _ask_unknown(reading, saying, approving)
     approved = cells.each(column, lambda text: terms.normal(text) in approving, schema.FLAG)
     reading.result["approved"] = approved
