@@ -50,7 +50,9 @@ def without_denied(papers: WorkingPapers) -> Matching:
     or it names another entry of the same amount and account.
     """
     matching, groups, practice = papers.matching, papers.matching.groups, papers.practice
-    has_equal = among(len(groups.size), groups.of_entry[~papers.are_single])[matching.group]
+    lot = papers.entries.account * 2**40 + papers.entries.cents
+    is_claimed = np.isin(lot, lot[~matching.has_pair])  # by an equal entry without a voucher
+    has_equal = among(len(groups.size), groups.of_entry[is_claimed])[matching.group]
     asked = matching.only(~(matching.is_singular & _shows_a_text(papers)) | has_equal)
     papers.load(asked.group.tolist())
     vouchers = asked.vouchers.tolist()

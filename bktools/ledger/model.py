@@ -147,14 +147,14 @@ def _judge(
     entries, lines = with_account_numbers(entries, lines, entries.table["account"], lines.table["account"])
     books = annotated_postings(entries, lines, sign)
     draft.gross = draft.gross * books.sign
-    rows, gross = books.gross_by_row()
-    draft.gross[rows] = gross
     currency = _currency_of(entries, books, currency)
     is_home = _is_of(entries.table["currency"], currency)
     entries = entries.also(is_home=is_home, is_foreign=~is_home, is_original=np.zeros_like(is_home))
     money = _original_currencies(entries, lines, currency)
     is_original = money.is_not_null().to_numpy()
     if is_original.any():
+        rows, gross = books.gross_by_row()
+        draft.gross[rows] = gross
         entries, lines = _in_original_amounts(entries, lines, money)
         books = annotated_postings(entries, lines, books.sign)
     covered = covered_by(books.lines.day, until)
@@ -172,8 +172,11 @@ def _judge(
     rows, gross = books.gross_by_row()
     is_home = ~among(len(draft.gross), lines.row[is_original])[rows]
     draft.gross[rows[is_home]] = gross[is_home]
+    with_tax = books
     entries, books, ranked = _without_tax(entries, books, ranked, style)
-    matching = matching_of(entries, books, ranked[0].unit, like=ranked[0])
+    matching = ranked[0]
+    if books is not with_tax or not entries.is_home.all():
+        matching = matching_of(entries, books, matching.unit, like=matching)
     papers = WorkingPapers(draft, entries, books, matching, covered)
     share = _decide(papers)
     return _habits_of(papers, share, currency), covered

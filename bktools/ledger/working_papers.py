@@ -75,7 +75,7 @@ class WorkingPapers:
         """
         self.entries, self._describes = entries, describes
         self._objects: dict[int, Entry] = {}
-        for name in ("receipts", "_are_own", "are_single"):
+        for name in ("receipts", "_are_own"):
             self.__dict__.pop(name, None)
         if len(entries) <= MANY:
             self.of(entries.e.tolist())
@@ -114,7 +114,7 @@ class WorkingPapers:
             columns = [getattr(entries, name)[at].tolist() for name in names]
             texts = entries.table.select(*FIELDS, "id", "cents")[at].rows()
             names_alone = np.full(len(at), self._describes)
-            facts = (*(are_own[at] for are_own in (*self._are_own, self.are_single)), names_alone)
+            facts = (*(are_own[at] for are_own in self._are_own), names_alone)
             rows = zip(wanted, *columns, texts, *(fact.tolist() for fact in facts), strict=True)
             for e, account, day, cents, is_original, sent, code, text, *own in rows:
                 self._objects[e] = Entry(e, account, day, cents, is_original, sent, code, *text, *own)
@@ -143,15 +143,11 @@ class WorkingPapers:
         return sums(receipt, len(first), entries.cents)[receipt]
 
     @functools.cached_property
-    def are_single(self) -> Flags:
-        """By entry: whether no other one has its amount on its account."""
+    def _are_own(self) -> tuple[Flags, Flags, Flags]:
+        """By entry: whether its description, its document, and its amount on its account are its own."""
         lot, first = number(self.entries.account * 2**40 + np.abs(self.entries.cents))
-        return np.asarray((sums(lot, len(first)) == 1)[lot])
-
-    @functools.cached_property
-    def _are_own(self) -> tuple[Flags, Flags]:
-        """By entry: whether its description, and its document, is of no other receipt."""
-        return self._is_own("description"), self._is_own("document")
+        is_single = (sums(lot, len(first)) == 1)[lot]
+        return self._is_own("description"), self._is_own("document"), is_single
 
     def _is_own(self, name: str) -> Flags:
         """Return by entry whether its text is of no other receipt."""
