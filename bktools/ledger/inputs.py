@@ -26,7 +26,7 @@ from bktools.frames.tables import (
     without_columns,
 )
 from bktools.ledger.annotated_postings import vouchers_of
-from bktools.ledger.whole_numbers import Columns, Numbers, are_distinct
+from bktools.ledger.whole_numbers import MOST_DIGITS, Columns, Numbers, are_distinct
 from bktools.wording import Sentence
 
 EPOCH = dt.date(1970, 1, 1)
@@ -162,6 +162,9 @@ def read(
     _refuse_repeated(entries)
     theirs = _typed(postings, "ledger")
     ours = _in_codes_of(theirs, _typed(entries, "exported")).with_columns(sent=pl.lit(are_sent))
+    for side, name in ((ours, "exported"), (theirs, "ledger")):
+        if int(side["cents"].abs().max() or 0) >= 10**MOST_DIGITS:  # type: ignore[arg-type]
+            raise InputError(Sentence("error.too_many_digits", most=MOST_DIGITS), source=name)
     theirs, order = _in_own_order(theirs, ours["account"])
     postings = postings.take(order)
     options |= {"currency": currency, "explained": _explained_rows(postings, explained)}

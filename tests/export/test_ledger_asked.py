@@ -98,10 +98,10 @@ def test_other_charges_of_a_supplier_hold_nothing_back():
     assert {*held.loc[held["reason"] == "maybe_booked", "id"]} >= {entries["id"][12]}
 
 
-@pytest.mark.parametrize("factor", [Decimal(1), Decimal(10) ** 11])
+@pytest.mark.parametrize("factor", [1, 10**8])
 def test_amounts_of_any_size_are_held(factor):
-    """A refund of twelve thousand million is found in the books as one of twelve is."""
-    entries = OCTOBER.assign(amount=[-amount * factor for amount in OCTOBER["amount"]], currency="VND")
+    """A refund of a hundred thousand millions is met in the books as a small one is."""
+    entries = OCTOBER.assign(amount=[-round(one) * factor for one in OCTOBER["amount"]], currency="VND")
     plan = compose_export_jobs(entries, ledger=one_by_one(entries.iloc[:16]))
     held = plan.not_ready.set_index("id")["reason"]
     assert {*held[held == "already_booked"].index} == {*OCTOBER["id"][:16]}
