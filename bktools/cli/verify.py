@@ -113,10 +113,8 @@ def _say(text: results.Text, verified: Verification, books: str) -> None:
     match, texts = verified.match, words()
     text.say("\n  ".join([match.headline, *map(visible_line, [*match.sums, *verified.remarks])]))
     open_accounts = match.open_accounts
-    if len(open_accounts):
-        text.say("\n" + texts("total.open", count=len(open_accounts), of=len(match.totals)))
-    elif len(match.totals):
-        text.say("\n" + texts("total.agree", count=len(match.totals)))
+    if summary := match.totals_summary:
+        text.say("\n" + "\n".join(summary))
     if text.is_for_people and len(open_accounts):
         columns = [column for column, _ in columns_of(verified, "totals")]
         titles = {column: texts(f"report.column.{column}") for column in columns}

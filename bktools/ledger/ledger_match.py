@@ -220,13 +220,21 @@ class LedgerMatch(Result):
             ]
         return [*lines, *(words("match.not_compared", what=phrase) for phrase in self.unchecked)]
 
+    @property
+    def totals_summary(self) -> list[str]:
+        """On how many accounts the totals differ or agree, and of how many no entry could be compared."""
+        is_left = (self.totals["entries"] == 0) & (self.totals["not_compared"] > 0)
+        parts = self.open_accounts, self.totals[~is_left], self.totals
+        differing, compared, every = (part["account_code"].nunique(dropna=False) for part in parts)
+        facts = {"count": differing or compared, "of": max(differing, compared)}
+        lines = [self.words(f"total.{'open' if differing else 'agree'}", **facts)] if facts["count"] else []
+        left = every - facts["of"]
+        return [*lines, *([self.words("total.not_compared", count=left)] if left else [])]
+
     def _account_lines(self) -> list[str]:
         """Return a line for each of the first open accounts."""
         rows, words = self.open_accounts, self.words
-        count, of = (totals["account_code"].nunique(dropna=False) for totals in (rows, self.totals))
-        if rows.empty:
-            return [words("total.agree", count=of)] if of else []
-        lines = [words("total.open", count=count, of=of)]
+        lines = self.totals_summary
         for row in rows.head(SHOWN).to_dict("records"):
             account, *others = (
                 " ".join(str(row[name]) for name in names if not pd.isna(row[name]))

@@ -255,8 +255,16 @@ def test_totals_of_booked_entries_agree():
         match = match_of(name)
         if match.has_arrived:
             assert match.open_accounts.empty, name
+            assert "no difference on" in match.totals_summary[0], name
             checked += 1
     assert checked > 20
+
+
+def test_totals_of_what_is_not_compared_do_not_agree():
+    """Where no entry could be compared, nothing is said of a difference."""
+    name = "foreign_entries_ledger_without_currency"
+    [line] = match_of(name).totals_summary
+    assert line.startswith("control totals: no entry could be compared on ")
 
 
 def test_totals_are_those_of_the_accounting_system():
