@@ -179,7 +179,7 @@ def _order(
     if form := _year_first(in_figures):
         text, days = in_figures[0], days_of(in_figures[0])
         choices = [{"date_format": own} for own in (ORDERS["dmy"], form)]
-        day_first, other = days.get("dmy", days.get("")), parsed(text, form)
+        day_first, other = days.get("dmy", days.get("")), parsed(_without_time(text), form)
         problems.ask("date_format", choices, value=text, day_first=day_first, month_first=other)
         return "dmy"
     open_days = [(text, days) for text in texts if (days := days_of(text, year)) and "" not in days]
