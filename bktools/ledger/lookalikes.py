@@ -119,7 +119,8 @@ class Lookalikes:
         own = {x.cents, *(net_of(x.exported, rate) for rate in taxes)}
         of_size = {piece.id: piece for cents in own for piece in self._by_size.get(abs(cents), ())}
         on_account = (piece for piece in of_size.values() if x.account in piece.nets)
-        return [piece for piece in on_account if own & {piece.gross, *piece.amounts_on(x.account)}]
+        near = {cents + off for cents in own for off in (-1, 0, 1)}
+        return [piece for piece in on_account if near & {piece.gross, *piece.amounts_on(x.account)}]
 
     def similar(self, x: Entry, *, by_words: bool) -> list[Piece]:
         """Return the pieces with the size of an entry, or its words: no correction is ordered."""

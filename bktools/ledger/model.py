@@ -6,9 +6,10 @@ account by account. The COST SIDE of a voucher is all of it but its contra accou
 to the cent, on the group's accounts. A voucher follows its group within the GATE: as many days as this ledger
 usually takes, such as 2 to 4.
 
-1. Vouchers go by number, else by document, else by the running balance. A contra account (creditor, bank,
-   card, clearing) carries at least half of the costs in most of its vouchers, and most amounts posted to it
-   are not moved on. What waits on a clearing account, which gives its amounts to costs later, is a cost.
+1. Vouchers go by number, else by document, else by the running balance; rows of one document, day, text and
+   other side, on accounts of their own, are one. A contra account (creditor, bank, card, clearing) carries at
+   least half of the costs in most of its vouchers, and most amounts posted to it are not moved on. What waits
+   on a clearing account, which gives its amounts to costs later, is a cost.
    What rounds a payment by less than a unit is of the other side, where that explains more entries.
    Without a contra account there is no cost side, and all stays open.
 2. The booking unit is the one that explains most entries; of two that explain as many, the finer. The gate

@@ -16,10 +16,11 @@ from bktools.ledger.booking_units import FEW
 from bktools.ledger.candidates import Entry
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, largest, number, sums
 
-# Rates are in ten-millionths. No tax on costs is higher. Most are of half a percent, two taxes together of a
-# fortieth. Of a tax that is input tax in part, the rate may be any: of a quarter of 25% it is 5.2631579%.
+# Rates are in ten-millionths. The highest is no tax: 30% of meals have an account of their own, 3/7 of what
+# stands beside it. Most are of half a percent, two taxes together of a fortieth. Of a tax that is
+# input tax in part, the rate may be any: of a quarter of 25% it is 5.2631579%.
 WHOLE = 10_000_000
-LARGEST_TAX, HALF, FINE = 35 * WHOLE // 100, WHOLE // 200, WHOLE // 4000
+LARGEST_TAX, HALF, FINE = 45 * WHOLE // 100, WHOLE // 200, WHOLE // 4000
 RATES = np.arange(0, LARGEST_TAX + 1, HALF)
 # From so many cents on, an amount and its net show the rate to a thousandth.
 TELLING, STEP = 4_000, WHOLE // 1000
