@@ -165,7 +165,9 @@ class Figures:
         spent, earlier = pl.DataFrame(self.spent_entries), pl.DataFrame(self.earlier)
         news = {}
         for what, (key, name) in NEW.items() if len(earlier) else ():
-            rows = spent.drop_nulls([key, name]).join(earlier, on=key, how="anti", maintain_order="left")
+            rows = spent.filter(c(key) != "", c(name) != "").join(
+                earlier, on=key, how="anti", maintain_order="left"
+            )
             sums = sums_of(to_arrow(rows), *dict.fromkeys((key, name)), own=self.own)
             news[what] = [Sum({"id": part[key], "name": part[name]}, part.money) for part in sums]
         return {what: sums for what, sums in news.items() if sums}

@@ -24,7 +24,7 @@ from bktools.frames.sums import has_currency
 from bktools.frames.tables import described, in_memory, months_in, source_of, texts_of, typed, with_column
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.folders import clearing
-from bktools.journal.periods import CLOSED, approve, record_close, state_of
+from bktools.journal.periods import CLOSED, approve, record_close, require_begun, state_of
 from bktools.journal.right_journal import first_export_question
 from bktools.journal.statements import record_first_export
 from bktools.journal.writable import WritableJournal
@@ -79,8 +79,7 @@ def month_to_close(entries: pa.Table, month: Month | None, now: dt.datetime, *, 
     today = now.astimezone()
     current = f"{today:%Y-%m}"
     period = _only_month(months, current) if month is None else rules.month("month", month)
-    if period > current:
-        raise ArgumentError("month", Sentence("rule.month_not_begun", today=today), period)
+    require_begun(period, today)
     if period == current and is_approved:
         raise ArgumentError("approved_by", Sentence("rule.month_not_ended", month=current))
     return period

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from bktools import disk
 from bktools.errors import ArgumentError, InputError
+from bktools.frames.money import digits
 from bktools.frames.tables import in_memory
 from bktools.wording import Sentence, words
 
@@ -177,10 +178,9 @@ def write_cell(sheet: Any, row: int, place: int, value: Any, form: Any, text: An
     elif isinstance(value, NUMBERS) and is_exact(value):
         failed = sheet.write_number(row, place, value, form)
     elif isinstance(value, dt.date):
+        time = value if isinstance(value, dt.datetime) else dt.datetime.combine(value, dt.time())
         time = (
-            value.replace(tzinfo=None)
-            if isinstance(value, dt.datetime)
-            else dt.datetime.combine(value, dt.time())
+            time.replace(tzinfo=None) if time.tzinfo is None else time.astimezone(dt.UTC).replace(tzinfo=None)
         )
         failed = time.date() < FIRST_DATE or sheet.write_datetime(row, place, time, form)
     if failed:
@@ -197,4 +197,4 @@ def is_exact(value: Decimal | float) -> bool:
     """Return whether Excel's numbers keep every digit of a decimal; of a float, whether it is finite."""
     if isinstance(value, float):
         return math.isfinite(value)
-    return len(Decimal(value).normalize().as_tuple().digits) <= EXACT_DIGITS
+    return digits(Decimal(value)) <= EXACT_DIGITS

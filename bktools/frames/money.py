@@ -89,9 +89,7 @@ def longest(amounts: pa.ChunkedArray) -> Decimal | None:
     if _are_short(amounts):
         return None
     known = (amount for amount in amounts.to_pylist() if amount is not None)
-    return next(
-        (amount for amount in known if _digits(amount) > FLOAT_DIGITS or abs(amount) >= LARGEST), None
-    )
+    return next((amount for amount in known if digits(amount) > FLOAT_DIGITS or abs(amount) >= LARGEST), None)
 
 
 def decimals(
@@ -117,19 +115,19 @@ def decimals(
         is_whole = is_small & (np.abs(values - whole / powers) < TOLERANCE / powers)
     is_odd = ~is_whole & ~np.isnan(values)
     for value in values[~is_small & ~np.isnan(values)].tolist():
-        if abs(value) >= LARGEST or _digits(Decimal(repr(value))) > FLOAT_DIGITS:
+        if abs(value) >= LARGEST or digits(Decimal(repr(value))) > FLOAT_DIGITS:
             facts = {"name": name, "value": repr(value), "most": FLOAT_DIGITS}
             raise InputError(Sentence("error.digits_of_float", **facts))
-    digits = [
-        round(Decimal(repr(value)), int(places) + BEYOND).normalize()
+    odd = [
+        _WIDE.normalize(_WIDE.quantize(Decimal(repr(value)), Decimal(1).scaleb(-int(places) - BEYOND)))
         for value, places in zip(values[is_odd].tolist(), units[is_odd], strict=True)
     ]
-    used = np.unique(units[is_whole]).tolist() or ([] if digits else [USUAL])
-    scale = max([*used, *(-int(value.as_tuple().exponent) for value in digits)])
+    used = np.unique(units[is_whole]).tolist() or ([] if odd else [USUAL])
+    scale = max([*used, *(-int(value.as_tuple().exponent) for value in odd)])
     coins = pa.array(np.where(is_whole, whole, 0).astype(np.int64), mask=~is_whole).cast(pa.decimal128(19, 0))
     exact = pc.multiply(coins, _COINS.take(pa.array(units))).cast(pa.decimal128(DIGITS, scale))
-    if digits:
-        exact = pc.replace_with_mask(exact, pa.array(is_odd), pa.array(digits, exact.type))
+    if odd:
+        exact = pc.replace_with_mask(exact, pa.array(is_odd), pa.array(odd, exact.type))
     return pa.chunked_array([exact])
 
 
@@ -152,5 +150,6 @@ def _are_short(amounts: pa.ChunkedArray) -> bool:
     return ends["max"] is None or bool(max(abs(ends["min"]), abs(ends["max"])) < limit)
 
 
-def _digits(amount: Decimal) -> int:
+def digits(amount: Decimal) -> int:
+    """Return how many digits an amount has, without zeros at its ends."""
     return len(_WIDE.normalize(amount).as_tuple().digits)

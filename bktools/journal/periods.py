@@ -16,10 +16,11 @@ import pyarrow.compute as pc
 
 from bktools.connection import service_or_default
 from bktools.contract import rules
-from bktools.errors import JournalError
+from bktools.errors import ArgumentError, JournalError
 from bktools.frames.schema import BOOKED, COUNT, ENTRY_DATA, INSTANT, MAYBE_SENT, PERIODS, TEXT, Month
 from bktools.frames.sums import summed
 from bktools.frames.tables import split_lines, texts_of
+from bktools.journal.clock import now
 from bktools.journal.database import Row
 from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import Journal
@@ -30,6 +31,7 @@ from bktools.journal.tables import frame_of, opened, table_of, with_words
 from bktools.journal.writable import WritableJournal
 from bktools.journal.writing import open_for_writing
 from bktools.service import Service
+from bktools.wording import Sentence
 
 OPEN, CLOSED = "OPEN", "CLOSED"
 # The event of a change of state.
@@ -196,7 +198,7 @@ def close_period(
     Raises
     ------
     ArgumentError
-        When the month is no month, or nobody is named.
+        When the month is no month or has not begun, or nobody is named.
     JournalError
         When it is closed already, or a batch of it is not sent or has an unknown outcome.
 
@@ -212,7 +214,14 @@ def close_period(
     ...     bktools.load_periods(service=service)["state"].to_list()
     ['CLOSED']
     """
+    require_begun(rules.month("month", month), now().astimezone())
     _change(CLOSED, month, by, company, reason, service)
+
+
+def require_begun(month: str, today: dt.datetime) -> None:
+    """Refuse a month that has not begun, by the calendar of this machine."""
+    if month > f"{today:%Y-%m}":
+        raise ArgumentError("month", Sentence("rule.month_not_begun", today=today), month)
 
 
 def reopen_period(

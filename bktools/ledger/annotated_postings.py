@@ -20,6 +20,7 @@ from bktools.ledger.whole_numbers import (
     among,
     codes,
     largest,
+    lots_of,
     number,
     places,
     runs,
@@ -340,9 +341,9 @@ def contra_lines(lines: Columns, is_used: Flags, accounts: int) -> Flags:
     if gave.any():
         return contra_lines(lines, is_used | gave[lines.account], accounts)
     # An account to which costs are moved, and from which they come back, is not a contra account.
-    lots, count_of_lot = np.unique((account * 2**40 + cents)[carries], return_counts=True)
+    lots, count_of_lot = np.unique(lots_of(account, cents)[carries], return_counts=True)
     count_of_lot = np.append(count_of_lot, 0)  # the last one is of a lot that is not there
-    there, back = (count_of_lot[places(account * 2**40 + sign * cents, lots)] for sign in (1, -1))
+    there, back = (count_of_lot[places(lots_of(account, sign * cents), lots)] for sign in (1, -1))
     stays, heads = carries & (there > back), heads_of(lines, accounts)
     # Most amounts stay there, by number or by money: corrections are many, and small.
     has_most = np.zeros(accounts, np.bool_)
@@ -370,7 +371,7 @@ def contra_lines(lines: Columns, is_used: Flags, accounts: int) -> Flags:
 def _day_of_opposite(account: Numbers, cents: Numbers, day: Numbers) -> Numbers:
     """Return the day on which an account has the opposite of an amount, in its turn; NONE if it never has."""
     order = np.lexsort((day, cents, account))
-    lot = (account * 2**40 + cents)[order]
+    lot = lots_of(account, cents)[order]
     first = np.flatnonzero(np.append(True, np.diff(lot) != 0)) if len(lot) else order
     rank = np.zeros(len(lot), np.int64)
     rank[order] = np.arange(len(lot)) - np.repeat(first, np.diff(np.append(first, len(lot))))

@@ -10,7 +10,7 @@ import polars as pl
 from bktools.ledger.booking_units import FEW, HABIT
 from bktools.ledger.candidates import FIELDS, PERSON
 from bktools.ledger.matching import Matching
-from bktools.ledger.whole_numbers import Flags, among, first_rows
+from bktools.ledger.whole_numbers import Flags, among, first_rows, lots_of
 from bktools.ledger.working_papers import WorkingPapers
 
 # Pairs that show a habit; more show no other.
@@ -50,7 +50,7 @@ def without_denied(papers: WorkingPapers) -> Matching:
     or it names another entry of the same amount and account.
     """
     matching, groups, practice = papers.matching, papers.matching.groups, papers.practice
-    lot = papers.entries.account * 2**40 + papers.entries.cents
+    lot = lots_of(papers.entries.account, papers.entries.cents)
     is_claimed = np.isin(lot, lot[~matching.has_pair])  # by an equal entry without a voucher
     has_equal = among(len(groups.size), groups.of_entry[is_claimed])[matching.group]
     asked = matching.only(~(matching.is_singular & _shows_a_text(papers)) | has_equal)

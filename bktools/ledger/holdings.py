@@ -102,9 +102,9 @@ def holdings(entries: Any, ledger: Any, *, exported: Any = None, currency: str |
     ArgumentError, InputError
         As `match_ledger`.
     """
-    own = read(entries, ledger, currency=currency, are_sent=False)
+    own = read(entries, ledger, currency=currency, are_sent=False, beside=exported)
     unsent, postings = own.entries, own.postings
-    sent = unsent[:0] if exported is None else read(exported, ledger).entries
+    sent = unsent[:0] if exported is None else read(exported, ledger, beside=entries).entries
     both = pl.concat([unsent, sent])
     verdict = verdict_of(both, postings, **own.options)
     looked = [_looked_at(e, verdict) for e in range(unsent.height)]

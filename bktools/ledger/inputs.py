@@ -26,7 +26,7 @@ from bktools.frames.tables import (
     without_columns,
 )
 from bktools.ledger.annotated_postings import vouchers_of
-from bktools.ledger.whole_numbers import NONE, Columns, Numbers, are_distinct
+from bktools.ledger.whole_numbers import MOST_DIGITS, Columns, Numbers, are_distinct
 from bktools.wording import Sentence
 
 EPOCH = dt.date(1970, 1, 1)
@@ -135,20 +135,23 @@ def read(
     reverse_sign: bool | None = None,
     currency: str | None = None,
     are_sent: bool = True,
+    beside: Any = None,
 ) -> Inputs:
     """Return both frames as they are matched; raise when one cannot be matched.
 
-    Of entries that `are_sent` those of batches that were not sent are left out.
+    Of entries that `are_sent` those of batches that were not sent are left out. Amounts have the decimals of
+    all frames, also of one with entries that are matched `beside` these.
     """
     options = options_of(ledger, style, reverse_sign)
     entries, postings = in_memory(exported, "exported"), postings_in(ledger)
+    others = CENTS if beside is None else in_memory(beside, "exported")
     if "entry_id" not in entries.column_names and "id" in entries.column_names:
         names = ["entry_id" if name == "id" else name for name in entries.column_names]
         entries = entries.rename_columns(names)
     of_posting = [name for name in entries.column_names if name.startswith(OF_POSTING)]
     entries = without_columns(entries, [*ADDED, *of_posting])
     entries = checked(entries, "exported", SHAPES["exported"])
-    entries, postings, _ = tables_in_one_scale(entries, postings, CENTS)
+    entries, postings, *_ = tables_in_one_scale(entries, postings, CENTS, others)
     not_sent: dict[str, int] = {}
     if are_sent and "state" in entries.column_names:
         was_sent = pc.is_in(entries["state"], pa.array([*schema.MAYBE_SENT, None], schema.TEXT))
@@ -159,6 +162,9 @@ def read(
     _refuse_repeated(entries)
     theirs = _typed(postings, "ledger")
     ours = _in_codes_of(theirs, _typed(entries, "exported")).with_columns(sent=pl.lit(are_sent))
+    for side, name in ((ours, "exported"), (theirs, "ledger")):
+        if int(side["cents"].abs().max() or 0) >= 10**MOST_DIGITS:  # type: ignore[arg-type]
+            raise InputError(Sentence("error.too_many_digits", most=MOST_DIGITS), source=name)
     theirs, order = _in_own_order(theirs, ours["account"])
     postings = postings.take(order)
     options |= {"currency": currency, "explained": _explained_rows(postings, explained)}
@@ -231,7 +237,9 @@ def _in_own_order(postings: pl.DataFrame, accounts: pl.Series) -> tuple[pl.DataF
     are by document and text, then the costs of the entries' accounts, then tax and contra accounts.
     """
     lines = Columns(postings)
-    has_values = (lines.day > NONE) & (lines.cents > NONE)
+    has_values = (
+        postings.select(pl.all_horizontal(pl.col("day", "cents").is_not_null())).to_series().to_numpy()
+    )
     v = np.full(len(lines), -1)
     v[has_values] = vouchers_of(lines.take(has_values))
     name = pl.coalesce("voucher", "document", "text").min().over("v").fill_null("")
@@ -267,7 +275,7 @@ def _plain(name: str | None) -> str:
 
 
 def _last_day(ledger: Any, postings: pa.Table) -> int | None:
-    """Return the last day that a ledger shows; postings of later days are planned, and show nothing."""
+    """Return the last day that a ledger shows; postings of later days are planned: they cover no day."""
     exported_at = source_of(ledger).get("exported_at")
     days = postings.column("date")
     if not exported_at or not len(days):

@@ -78,7 +78,7 @@ from bktools.ledger.net_views import View, on_lines, on_nets, with_gross_facts
 from bktools.ledger.tax_rates import rates_of
 from bktools.ledger.telling import Telling, hold, leave_by_account, leave_open, likeliest, with_tax
 from bktools.ledger.verdict import Habits, Reason, Status, Verdict
-from bktools.ledger.whole_numbers import NONE, Columns, Flags, among
+from bktools.ledger.whole_numbers import Columns, Flags, among
 from bktools.ledger.working_papers import WorkingPapers
 
 # So many of the entries must have a voucher of the booking unit before one is called missing.
@@ -115,11 +115,16 @@ def verdict_of(
         The last day that the ledger shows, as days since 1970-01-01; by default that of its last posting.
     """
     ours = Columns(entries, e=np.arange(entries.height))
-    has_values = (ours.day > NONE) & (ours.cents > NONE) & entries["account"].is_not_null().to_numpy()
+    has_values = (
+        entries.select(pl.all_horizontal(pl.col("day", "cents", "account").is_not_null()))
+        .to_series()
+        .to_numpy()
+    )
     ours = ours.take(has_values)
     ours = ours.also(**clocks_of(ours))
     theirs = Columns(postings, row=np.arange(postings.height))
-    theirs = theirs.take((theirs.day > NONE) & (theirs.cents > NONE) & ~among(postings.height, [*explained]))
+    is_whole = postings.select(pl.all_horizontal(pl.col("day", "cents").is_not_null())).to_series().to_numpy()
+    theirs = theirs.take(is_whole & ~among(postings.height, [*explained]))
     verdict = Verdict(entries.height, postings["cents"].fill_null(0).to_numpy())
     verdict.habits = Habits(currency=currency)
     verdict.decide(np.flatnonzero(~has_values), Status.NOT_COMPARABLE, Reason.VALUE_UNKNOWN)

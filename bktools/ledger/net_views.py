@@ -21,7 +21,18 @@ from bktools.ledger.tax_rates import (
     net_of,
     solved,
 )
-from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, number, places, sums
+from bktools.ledger.whole_numbers import (
+    LOT,
+    NONE,
+    Columns,
+    Flags,
+    Numbers,
+    among,
+    lots_of,
+    number,
+    places,
+    sums,
+)
 
 # Entries and lines that are compared; more show no other rate.
 MOST_PAIRS = 2**20
@@ -151,9 +162,9 @@ def on_lines(entries: Columns, books: AnnotatedPostings, *, is_sum: bool) -> Vie
     has_lines = not is_sum or is_beside_another.sum() > OFTEN * len(entries)
     if not has_lines or len(home) > MOST_CELLS:
         return None
-    lots = np.unique(lines.account[is_used] * 2**40 + lines.cents[is_used])
+    lots = np.unique(lots_of(lines.account, lines.cents)[is_used])
     accounts = len(books.mix)
-    is_met = [places(home.account * 2**40 + net_of(home.cents, rate), lots) >= 0 for rate in RATES.tolist()]
+    is_met = [places(lots_of(home.account, net_of(home.cents, rate)), lots) >= 0 for rate in RATES.tolist()]
     met = np.array([sums(home.account, accounts, one) for one in is_met])
     count, most = sums(home.account, accounts), met.max(axis=0)
     by_account = most_met(RATES, met, met, count)
@@ -166,10 +177,10 @@ def on_lines(entries: Columns, books: AnnotatedPostings, *, is_sum: bool) -> Vie
     nets = np.where(entries.is_home, net_of(entries.cents, np.maximum(rate, 0)), entries.cents)
     # Of such a tax each part is rounded by itself.
     for off in (1, -1):
-        lot = entries.account * 2**40 + nets
+        lot = lots_of(entries.account, nets)
         is_off = is_shared[entries.account] & (places(lot, lots) < 0) & (places(lot + off, lots) >= 0)
         nets += off * is_off
-    is_given = np.isin(lines.account * 2**40 + lines.cents, entries.account * 2**40 + nets)
+    is_given = np.isin(lots_of(lines.account, lines.cents), lots_of(entries.account, nets))
     is_whole = ~among(books.count, lines.v[is_used & ~is_given]) & (books.accounts > 0)
     tax = np.round(lines.cents * np.maximum(by_account[lines.account], 0) / WHOLE).astype(np.int64)
     expected = sums(lines.v[is_used], books.count, (lines.cents + tax)[is_used])
@@ -182,12 +193,12 @@ def on_lines(entries: Columns, books: AnnotatedPostings, *, is_sum: bool) -> Vie
 
 def _shared_with_lines(entries: Columns, lots: Numbers, is_asked: Flags) -> tuple[Numbers, Numbers]:
     """Return by account the rate that most entries have with one of its lines, and how many."""
-    line_account, line_cents = np.divmod(lots + 2**39, 2**40)
+    line_account, line_cents = np.divmod(lots + LOT // 2, LOT)
     own = np.flatnonzero(is_asked[entries.account])
     count = sums(line_account, len(is_asked))[entries.account[own]]
     own, count = (column[count.cumsum() <= MOST_PAIRS] for column in (own, count))
     entry = np.repeat(own, count)
     line = np.arange(len(entry)) - np.repeat(count.cumsum() - count, count)
     line += np.searchsorted(line_account, entries.account[entry])
-    net = line_cents[line] - 2**39
+    net = line_cents[line] - LOT // 2
     return most_shared(entries.account[entry], entries.cents[entry], net, np.ones_like(net), len(is_asked))

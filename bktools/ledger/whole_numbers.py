@@ -14,6 +14,8 @@ Flags = npt.NDArray[np.bool_]
 
 # A day, an amount or a text that is not there.
 NONE = -(2**40)
+# An account and an amount are one number, a lot: no amount has more digits, no ledger so many accounts.
+MOST_DIGITS, LOT = 14, 2**48
 
 
 class Columns:
@@ -64,6 +66,12 @@ def codes(texts: pl.Series) -> Numbers:
     numbers = texts.to_arrow().dictionary_encode().indices
     coded: Numbers = numbers.cast(pa.int64()).fill_null(NONE).to_numpy(zero_copy_only=False)
     return coded
+
+
+def lots_of(account: Any, cents: Any) -> Numbers:
+    """Return the lot of each account with its amount."""
+    lots: Numbers = account * LOT + cents
+    return lots
 
 
 def are_distinct(texts: pl.Series) -> bool:

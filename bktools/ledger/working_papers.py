@@ -14,7 +14,17 @@ from bktools.ledger.matching import SOME, Matching
 from bktools.ledger.practice import Practice
 from bktools.ledger.tax_rates import Rates
 from bktools.ledger.verdict import Verdict
-from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, first_rows, number, sums
+from bktools.ledger.whole_numbers import (
+    NONE,
+    Columns,
+    Flags,
+    Numbers,
+    among,
+    first_rows,
+    lots_of,
+    number,
+    sums,
+)
 
 # So many entries are made into objects at once; of more, those that are looked at.
 MANY = 20_000
@@ -145,7 +155,7 @@ class WorkingPapers:
     @functools.cached_property
     def _are_own(self) -> tuple[Flags, Flags, Flags]:
         """By entry: whether its description, its document, and its amount on its account are its own."""
-        lot, first = number(self.entries.account * 2**40 + np.abs(self.entries.cents))
+        lot, first = number(lots_of(self.entries.account, np.abs(self.entries.cents)))
         is_single = (sums(lot, len(first)) == 1)[lot]
         return self._is_own("description"), self._is_own("document"), is_single
 

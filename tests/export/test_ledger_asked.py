@@ -98,6 +98,27 @@ def test_other_charges_of_a_supplier_hold_nothing_back():
     assert {*held.loc[held["reason"] == "maybe_booked", "id"]} >= {entries["id"][12]}
 
 
+@pytest.mark.parametrize("factor", [1, 10**8])
+def test_amounts_of_any_size_are_held(factor):
+    """A refund of a hundred thousand millions is met in the books as a small one is."""
+    entries = OCTOBER.assign(amount=[-round(one) * factor for one in OCTOBER["amount"]], currency="VND")
+    plan = compose_export_jobs(entries, ledger=one_by_one(entries.iloc[:16]))
+    held = plan.not_ready.set_index("id")["reason"]
+    assert {*held[held == "already_booked"].index} == {*OCTOBER["id"][:16]}
+    assert sorted(plan.entries["id"]) == sorted(OCTOBER["id"][16:])
+
+
+def test_sent_entries_with_more_decimals_change_nothing():
+    """One of three decimals among those that were sent leaves the others comparable."""
+    sent = of_month(9, 24)
+    history = sent.rename(columns={"id": "entry_id"}).assign(state="ACCEPTED", batch_id="1", period="2026-09")
+    dinar = history.iloc[[0]].assign(entry_id=entry_id(1), amount=[Decimal("1.234")], currency="KWD")
+    ledger = one_by_one(sent)
+    for before in (history, pd.concat([history, dinar], ignore_index=True)):
+        plan = compose_export_jobs(OCTOBER, history=before, ledger=ledger)
+        assert (len(plan.entries), "ledger_style" in plan.unchecked) == (len(OCTOBER), False)
+
+
 def test_a_ledger_that_shows_nothing_holds_nothing_back():
     """A ledger whose way of booking is not known is named; entries of two companies are not asked of one."""
     others = one_by_one(OCTOBER.iloc[:3].assign(amount=[Decimal(1), Decimal(2), Decimal(3)])).assign(

@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from python_calamine import CalamineWorkbook
 
@@ -102,3 +103,12 @@ def test_dates_that_excel_does_not_know_are_text(tmp_path: Path):
     path = bktools.to_excel(pd.DataFrame({"date": dates}), tmp_path / "dates.xlsx")
     _, *rows = CalamineWorkbook.from_path(path).get_sheet_by_index(0).to_python()
     assert rows == [["1899-12-31"], [dt.date(1900, 3, 1)]]
+
+
+def test_times_are_in_utc_and_long_decimals_are_texts(tmp_path: Path):
+    """A time of another zone is written in UTC; what Excel would round is a text with each digit."""
+    at = pd.to_datetime(["2026-10-31T10:00:00"]).tz_localize("Europe/Berlin")
+    long = pd.array([Decimal(10**30 + 1)], dtype=pd.ArrowDtype(pa.decimal128(38, 0)))
+    path = bktools.to_excel(pd.DataFrame({"at": at, "count": long}), tmp_path / "times.xlsx")
+    (_, row) = CalamineWorkbook.from_path(path).get_sheet_by_index(0).to_python()
+    assert row == [dt.datetime(2026, 10, 31, 9), str(10**30 + 1)]  # noqa: DTZ001

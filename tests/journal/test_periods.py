@@ -159,6 +159,12 @@ def test_a_period_is_closed_once_and_reopened_with_a_reason(journal, service):
     ]
 
 
+def test_a_month_that_has_not_begun_is_not_closed(service):
+    """It is refused: a later sending into it would be refused by mistake."""
+    with pytest.raises(ArgumentError, match=r"^month must have begun"):
+        bktools.close_period("2999-01", by="Grace", service=service)
+
+
 @BOTH
 @pytest.mark.parametrize("state", ["PLANNED", "UNKNOWN"])
 def test_a_period_with_an_unfinished_batch_stays_open(journal, service, state, today, monkeypatch):

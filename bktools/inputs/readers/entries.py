@@ -75,7 +75,7 @@ def read_entries(
         Fields that the file must have a column for.
     money : str
         "float": amounts as float64, each exactly the file's amount; one of more than 15 digits is refused.
-        "decimal": amounts as Arrow decimals of any length, with which some operations of pandas fail.
+        "decimal": amounts as Arrow decimals, with which some operations of pandas fail.
     mapping : str or path, optional
         Name of a saved mapping, or path of its .toml file: its options are read behind those that are given.
     {options}

@@ -60,7 +60,7 @@ def read_general_ledger(
         settings.
     money : str
         `"float"`: amounts as float64, each exactly the amount of the file; one of more than 15 digits is
-        refused. `"decimal"`: amounts as Arrow decimals of any length.
+        refused. `"decimal"`: amounts as Arrow decimals.
     mapping : str or path, optional
         Name of a saved mapping, or path of its .toml file: its options are read behind those that are given.
     {options}

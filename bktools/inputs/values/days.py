@@ -161,21 +161,25 @@ def read_days(
     return read, cells.mask(pc.is_null(read)) & ~cells.blank(column)
 
 
+def _without_time(text: str) -> str:
+    return re.sub(_TIME_BEHIND, "", text.strip(_AROUND))
+
+
 def _by_format(text: str, form: str, year: int | None) -> dt.date | None:
     if form == SERIAL and is_serial(text):
         return _FIRST_DAY + dt.timedelta(int(float(text)))
     # A day of another form counts where it has one order alone.
-    return parsed(text, form) or days_of(text, year).get("")
+    return parsed(text, form) or parsed(_without_time(text), form) or days_of(text, year).get("")
 
 
 def _order(
     texts: Sequence[str], others: Sequence[pa.ChunkedArray], year: int | None, problems: Problems
 ) -> str:
-    texts = [text for text in texts if text.strip()]
-    if form := _year_first(texts):
-        text, days = texts[0], days_of(texts[0])
+    in_figures = [text for text in texts if _NUMBERS.match(text.strip(_AROUND))]
+    if form := _year_first(in_figures):
+        text, days = in_figures[0], days_of(in_figures[0])
         choices = [{"date_format": own} for own in (ORDERS["dmy"], form)]
-        day_first, other = days.get("dmy", days.get("")), parsed(text, form)
+        day_first, other = days.get("dmy", days.get("")), parsed(_without_time(text), form)
         problems.ask("date_format", choices, value=text, day_first=day_first, month_first=other)
         return "dmy"
     open_days = [(text, days) for text in texts if (days := days_of(text, year)) and "" not in days]
@@ -198,8 +202,8 @@ def _year_first(texts: Sequence[str]) -> str:
     parts = [match.groups() for text in texts if (match := _NUMBERS.match(text.strip(_AROUND)))]
     form = f"%y{parts[0][1]}%m{parts[0][1]}%d" if parts else ""
     first, last = ({own[at] for own in parts} for at in (0, 3))
-    are_short = len(parts) == len(texts) and max(map(len, last), default=0) == 2
-    may_be = are_short and len(first) < len(last) and all(parsed(text, form) for text in texts)
+    are_short = max(map(len, last), default=0) == 2
+    may_be = are_short and len(first) < len(last) and all(parsed(_without_time(text), form) for text in texts)
     return form if may_be else ""
 
 
