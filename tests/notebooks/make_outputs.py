@@ -77,6 +77,10 @@ def kept(notebook: Any) -> Any:
             data.pop(WIDGET, None)
             if "image/png" in data:
                 data["image/png"] = _small(data["image/png"])
+        # What is left of a line of progress is empty.
+        cell["outputs"] = [
+            output for output in cell["outputs"] if "data" not in output or any(output["data"].values())
+        ]
     return notebook
 
 
