@@ -26,7 +26,7 @@ from bktools.journal.unknown_outcomes import sendings_in_doubt
 from bktools.journal.writing import open_for_writing, open_up_to_date
 from bktools.ledger import LedgerMatch
 from bktools.ledger.exported import months_of, moved, of_other_months, remembered, with_file
-from bktools.ledger.findings import USUAL
+from bktools.ledger.findings import ORDERED, USUAL
 from bktools.ledger.match import match_ledger
 from bktools.ledger.settlements import Sending, Settlement, settlements
 from bktools.ledger.verdict import ARRIVED, Reason, Status
@@ -224,13 +224,18 @@ def _known(verified: Sequence[Event]) -> dict[Same, tuple[Event, str]]:
 
 
 def _at_rest(match: LedgerMatch, known: Mapping[Same, tuple[Event, str]]) -> LedgerMatch:
-    """Return a match whose findings that a person has recorded, and that did not change, order nothing."""
+    """Return a match whose findings that a person has recorded, and that did not change, order nothing.
+
+    An order stays: one reason for all that is left does not correct the books.
+    """
     rows = match.findings.to_dict("records")
     for row in rows if known else ():
         if (same := tuple(_of_finding(row).values())) in known:
             event, reason = known[same]
-            to_do = match.words("verification.known", at=event.at, by=event.person, reason=reason)
-            row |= {"severity": INFO, "to_do": to_do}
+            is_order = row["reason"] in ORDERED
+            key = "verification.known_order" if is_order else "verification.known"
+            to_do = match.words(key, at=event.at, by=event.person, reason=reason, to_do=row["to_do"])
+            row.update(to_do=to_do, severity=row["severity"] if is_order else INFO)
     changed = {name: [row[name] for row in rows] for name in ("severity", "to_do")}
     return replace(match, findings=match.findings.assign(**changed))
 

@@ -210,7 +210,7 @@ def test_a_verification_is_remembered(run, sandbox, entries, tmp_path):
 
 
 def test_what_was_recorded_with_a_reason_comes_to_rest(run, sandbox, entries, tmp_path):
-    """It names who recorded it and why, orders nothing, and needs no other reason; a new difference does."""
+    """It names who recorded it and why, and needs no other reason; what is to be corrected stays so."""
     export(run, sandbox)
     write_ledger(
         tmp_path / "ledger.csv", {1: entries[0], 2: entries[1], 3: ("2026-10-03", "35.10", "Ticket 3")}
@@ -220,7 +220,7 @@ def test_what_was_recorded_with_a_reason_comes_to_rest(run, sandbox, entries, tm
         run(f"{month} --record --by Ada")
     run(f"{month} --record --by Ada --reason vouchers-hold-them")
     findings = result(run, month)["findings"]
-    assert {row["severity"] for row in findings} == {"info"}
+    assert {row["check"]: row["severity"] for row in findings} == {"x": 1}
     assert all("by Ada: vouchers-hold-them" in row["to_do"] for row in findings)
     assert "Recorded" in run(f"{month} --record --by Bob")[1]
     later = {1: entries[0], 2: entries[1], 3: ("2026-10-03", "35.20", "Ticket 3")}
