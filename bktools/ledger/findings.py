@@ -107,7 +107,7 @@ class _Findings:
         """Return a finding; a person looks first at postings that may be the entry's after all."""
         severity, who = FINDINGS[reason]
         # The lines of a split entry are one.
-        count = self._matched.entries[[*entries]]["id"].n_unique()
+        count = self._matched.entries[[*entries]]["id"].n_unique() if len(entries) > 1 else 1
         facts = {"currency": None, "named": None, "look_first": None, **facts, "entries": count}
         step = "ledger_part.look_first" if facts["look_first"] else f"ledger.{reason}.do"
         sentences = {
