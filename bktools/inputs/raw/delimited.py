@@ -84,9 +84,12 @@ def delimiter_of(text: bytes, kind: str) -> str:
         known = max((sum(map(bool, (fields_of(cell, kind) for cell in row))) for row in rows), default=0)
         return known if known > 1 else 0, count, width
 
-    best = max([mark for mark in _DELIMITERS if mark in head] or [","], key=fitness)
+    by_mark = {mark: fitness(mark) for mark in _DELIMITERS if mark in head} or {",": fitness(",")}
+    best = max(by_mark, key=by_mark.__getitem__)
+    if by_mark[best][0]:
+        return best
     widths = [len(row) for row in _rows_of(head, best) if row]
-    are_texts = not fitness(best)[0] and sum(width > 1 for width in widths) * 2 < len(widths)
+    are_texts = sum(width > 1 for width in widths) * 2 < len(widths)
     return next((mark for mark in _DELIMITERS if mark not in head), best) if are_texts else best
 
 
