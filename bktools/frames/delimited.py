@@ -154,7 +154,7 @@ def as_texts(table: pa.Table, form: Profile) -> pl.DataFrame:
     for name, kind in kinds.items():
         if pa.types.is_nested(kind) or pa.types.is_duration(kind) or isinstance(kind, pa.BaseExtensionType):
             raise InputError(Sentence("error.not_written_as_text", column=name, kind=str(kind)))
-    rows = pl.DataFrame(pa.table([*map(_in_utc, table.columns)], table.column_names))
+    rows = pl.DataFrame(pa.table([*map(in_utc, table.columns)], table.column_names))
     texts = [_as_text(name, kind, rows, form) for name, kind in rows.schema.items()]
     try:
         return rows.select(texts)
@@ -163,7 +163,7 @@ def as_texts(table: pa.Table, form: Profile) -> pl.DataFrame:
         raise InputError(Sentence("error.bytes_not_utf8", column=binary)) from None
 
 
-def _in_utc(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def in_utc(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return times with a zone in UTC: Polars knows no zone such as +02:00."""
     is_zoned = pa.types.is_timestamp(column.type) and column.type.tz is not None
     return column.cast(pa.timestamp(column.type.unit, "UTC")) if is_zoned else column

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from bktools import disk
 from bktools.errors import ArgumentError, InputError
+from bktools.frames.delimited import in_utc
 from bktools.frames.money import digits
 from bktools.frames.tables import in_memory
 from bktools.wording import Sentence, words
@@ -133,7 +134,7 @@ def _write_sheet(sheet: Any, table: pa.Table, book: Any) -> None:
         form = _format_of(column.type)
         side = {"align": "left"} if form.startswith(DAY) else {}
         look = book.add_format({"num_format": form, "valign": "top"} | side)
-        values = column.to_pylist()
+        values = in_utc(column).to_pylist()
         for row, value in enumerate(values, start=1):
             write_cell(sheet, row, place, value, look, text)
         sheet.set_column(place, place, width_of(str(name), map(str, values[:WIDTH_SAMPLE])), look)
@@ -179,9 +180,7 @@ def write_cell(sheet: Any, row: int, place: int, value: Any, form: Any, text: An
         failed = sheet.write_number(row, place, value, form)
     elif isinstance(value, dt.date):
         time = value if isinstance(value, dt.datetime) else dt.datetime.combine(value, dt.time())
-        time = (
-            time.replace(tzinfo=None) if time.tzinfo is None else time.astimezone(dt.UTC).replace(tzinfo=None)
-        )
+        time = time.replace(tzinfo=None)
         failed = time.date() < FIRST_DATE or sheet.write_datetime(row, place, time, form)
     if failed:
         sheet.write_string(row, place, _text(value), text)
